@@ -1,0 +1,1 @@
+"""CA and serving certificates of the webhook: issue, store, rotate with overlap."""

@@ -1,0 +1,1 @@
+"""The command `gpu-scheduler`: a thin layer above all rooms that imports each only when its verb is called."""

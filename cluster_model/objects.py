@@ -1,0 +1,221 @@
+"""The Kubernetes API objects as they arrive, holding only the fields that the product uses.
+
+Everything here is data: no defaults are filled in beyond an absent field's zero value, nothing is interpreted.
+Unknown fields are skipped while decoding, so a newer API server does no harm.
+"""
+
+from typing import Any
+
+import msgspec
+
+Quantity = str | int | float
+Labels = dict[str, str]
+Resources = dict[str, Quantity]
+
+
+class ApiObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False, omit_defaults=True):
+    """Base of all structs here: immutable, camelCase on the wire, absent fields at their default."""
+
+
+class OwnerReference(ApiObject):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(ApiObject):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    labels: Labels = {}
+    annotations: Labels = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class ResourceClaimUse(ApiObject):
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(ApiObject):
+    limits: Resources = {}
+    requests: Resources = {}
+    claims: tuple[ResourceClaimUse, ...] = ()
+
+
+class ContainerPort(ApiObject):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class EnvVar(ApiObject):
+    name: str = ""
+    value: str = ""
+
+
+class Container(ApiObject):
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    restart_policy: str = ""
+
+
+class Toleration(ApiObject):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class SelectorRequirement(ApiObject):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(ApiObject):
+    match_expressions: tuple[SelectorRequirement, ...] = ()
+    match_fields: tuple[SelectorRequirement, ...] = ()
+
+
+class NodeSelector(ApiObject):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(ApiObject):
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(ApiObject):
+    required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: tuple[PreferredSchedulingTerm, ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinity(ApiObject):
+    """Pod affinity or anti-affinity; its terms stay raw until a plugin reads them."""
+
+    required: tuple[dict[str, Any], ...] = msgspec.field(
+        default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[dict[str, Any], ...] = msgspec.field(
+        default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(ApiObject):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(ApiObject):
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    max_skew: int = 0
+
+
+class SchedulingGate(ApiObject):
+    name: str = ""
+
+
+class PodResourceClaim(ApiObject):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PersistentVolumeClaimSource(ApiObject):
+    claim_name: str = ""
+
+
+class Volume(ApiObject):
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimSource | None = None
+    ephemeral: dict[str, Any] | None = None
+
+
+class PodOS(ApiObject):
+    name: str = ""
+
+
+class PodSpec(ApiObject):
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int = 0
+    preemption_policy: str = ""
+    node_selector: Labels = {}
+    affinity: Affinity = Affinity()
+    tolerations: tuple[Toleration, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Resources = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    runtime_class_name: str = ""
+    host_network: bool = False
+    os: PodOS = PodOS()
+
+
+class PodCondition(ApiObject):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+
+
+class PodStatus(ApiObject):
+    phase: str = ""
+    nominated_node_name: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+
+
+class Pod(ApiObject):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class Taint(ApiObject):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(ApiObject):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeCondition(ApiObject):
+    type: str = ""
+    status: str = ""
+
+
+class NodeStatus(ApiObject):
+    allocatable: Resources = {}
+    capacity: Resources = {}
+    conditions: tuple[NodeCondition, ...] = ()
+
+
+class Node(ApiObject):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

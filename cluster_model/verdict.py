@@ -1,0 +1,59 @@
+"""The four things that must never be mixed: a verdict with its reasons, malformed input, a failed call, a bug.
+
+The first two are values and live here; a failed call is `kube_client.errors.ApiError`; anything else is a bug.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Event(StrEnum):
+    """Changes of the cluster that can cure a rejection, under kube-scheduler's own labels."""
+
+    NODE_ADD = "NodeAdd"
+    NODE_DELETE = "NodeDelete"
+    NODE_ALLOCATABLE = "NodeUpdateNodeAllocatable"
+    NODE_LABEL = "NodeUpdateNodeLabel"
+    NODE_TAINT = "NodeUpdateNodeTaint"
+    NODE_CONDITION = "NodeUpdateNodeCondition"
+    NODE_ANNOTATION = "NodeUpdateNodeAnnotation"
+    ASSIGNED_POD_ADD = "AssignedPodAdd"
+    ASSIGNED_POD_DELETE = "AssignedPodDelete"
+    ASSIGNED_POD_UPDATE = "AssignedPodUpdate"
+    POD_UPDATE = "TargetPodUpdate"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a node was rejected, in the words the user reads, and which events could cure it."""
+
+    text: str
+    cured_by: frozenset[Event]
+
+    @property
+    def preemption_may_help(self) -> bool:
+        """Whether evicting pods could cure it: kube-scheduler's Unschedulable, else UnschedulableAndUnresolvable."""
+        return Event.ASSIGNED_POD_DELETE in self.cured_by
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Malformed input: where it stands, what was found, and the accepted form."""
+
+    path: str
+    value: Any
+    rule: str
+
+    def __str__(self) -> str:
+        """Say it in the API server's form: `path: Invalid value: "v": rule`."""
+        shown = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+        return f"{self.path}: Invalid value: {shown}: {self.rule}"
+
+
+class BadRequest(ValueError):
+    """Malformed input that stops what was asked for; carries every problem found."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems

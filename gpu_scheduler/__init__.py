@@ -1,0 +1,1 @@
+"""The scheduler process: configuration, queue, scheduling loop, binding, leader election and metrics."""
