@@ -6,12 +6,12 @@ It knows no kinds and no schedulers. Tests of our own code use that code's clien
 from __future__ import annotations
 
 import base64
+import contextlib
 import copy
 import json
 import ssl
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -46,8 +46,9 @@ class Watch:
             yield from (json.loads(line) for line in lines if line)
 
     def cut(self) -> None:
-        """Wake the reader: it sees the end of the stream."""
-        self._response.shutdown()
+        """Wake the reader, which sees the connection end; one that has ended already is left alone."""
+        with contextlib.suppress(ValueError, RuntimeError, OSError):
+            self._response.shutdown()
 
     def close(self) -> None:
         """Give the connection up; an unfinished stream cannot be used again."""
@@ -108,7 +109,7 @@ class Api:
         other._url = url
         return other
 
-    @contextmanager
+    @contextlib.contextmanager
     def watch(self, path: str, **query: str) -> Iterator[Watch]:
         """Follow a collection; the caller names `resourceVersion` and selectors."""
         target = _with(path, {"watch": "true", "allowWatchBookmarks": "true", **query})

@@ -1,6 +1,8 @@
 """`ControlPlane`: etcd, kube-apiserver, kube-controller-manager and, if asked for, kube-scheduler for a test's time.
 
 Everything it writes lies in one temporary folder and every port is free for it alone, so any number run side by side.
+The servers end with the process that started them, however that ends; only a clean stop removes the folder, so that a
+crash leaves its logs.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +25,8 @@ from tests.control_plane.components import Layout
 from tests.control_plane.ports import Ports
 from tests.control_plane.processes import Process
 
+GRACE_SECONDS = 2  # nothing is worth saving
+SPAWNED_GRACE_SECONDS = 15
 TOKEN_SECONDS = 24 * 3600
 
 
@@ -68,6 +72,11 @@ class ControlPlane:
         return self.api.at(f"https://127.0.0.1:{self._at.scheduler_port}")
 
     @property
+    def binaries(self) -> Path:
+        """The folder with the servers' binaries."""
+        return self._at.binaries
+
+    @property
     def logs(self) -> Path:
         """The folder with one log file per server."""
         return self._at.logs
@@ -96,6 +105,7 @@ class ControlPlane:
         """Stop exactly what was started, last first, and remove the files."""
         while self._processes:
             self._processes.pop().stop()
+        self.api.close()
         self._ports.release()
         shutil.rmtree(self._at.home, ignore_errors=True)
 
@@ -111,6 +121,10 @@ class ControlPlane:
         scheduler = self._start([*components.scheduler(self._at, written), *extra_args])
         scheduler.wait_until(self.scheduler_api.probe("/readyz"), "/readyz")
         return scheduler
+
+    def spawn(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Process:
+        """Run any server beside the control plane: logged in `logs`, ended with the plane or with this process."""
+        return self._run(name, command, os.environ if environment is None else environment, SPAWNED_GRACE_SECONDS)
 
     def user_kubeconfig(self, user: str, groups: Sequence[str] = ()) -> Path:
         """A kubeconfig with a client certificate of that user."""
@@ -149,7 +163,10 @@ class ControlPlane:
 
     def _start(self, command: Sequence[str]) -> Process:
         environment = {"PATH": os.defpath, "HOME": str(self.home)}
-        process = Process(command, self.logs / f"{Path(command[0]).name}.log", environment)
+        return self._run(Path(command[0]).name, command, environment, GRACE_SECONDS)
+
+    def _run(self, name: str, command: Sequence[str | Path], environment: Mapping[str, str], grace: float) -> Process:
+        process = Process(self.logs / f"{name}.log", command, environment, grace)
         self._processes.append(process)
         return process
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 GUARD = Path(__file__).with_name("guard.py")
@@ -19,11 +20,11 @@ class ProcessError(RuntimeError):
 class Process:
     """One running server. `pid` is the server's own, not its guard's."""
 
-    def __init__(self, command: Sequence[str | Path], log: Path, environment: dict[str, str]) -> None:
-        self.name = Path(command[0]).name
-        self.log = log
+    def __init__(self, log: Path, command: Sequence[str | Path], environment: Mapping[str, str], grace: float) -> None:
+        """`grace` is the seconds between SIGTERM and SIGKILL when it is stopped."""
+        self.name, self.log = log.stem, log
         self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", GUARD, log, *command],
+            [sys.executable, "-I", "-S", GUARD, log, str(grace), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
@@ -39,6 +40,11 @@ class Process:
             self.stop()
             raise ProcessError(f"{self.name} could not be started")
         return int(line)
+
+    def signal(self, number: int) -> None:
+        """Send the server itself a signal, if it still runs."""
+        if self.exit_code() is None:
+            os.kill(self.pid, number)
 
     def exit_code(self) -> int | None:
         """None while it runs."""
