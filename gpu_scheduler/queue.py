@@ -1,0 +1,253 @@
+"""Which pod is tried next, which one waits, and for what. Pure bookkeeping: the clock is passed in, nothing is awaited.
+
+The pools are kube-scheduler's: active, backoff (rejected, then woken too early), error backoff (a call or a plugin
+failed), unschedulable (waits for an event that could cure its rejection) and gated (never tried before its gates go).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cluster_model.pod import PendingPod
+from cluster_model.verdict import Event
+from gpu_scheduler.backoff import Backoff
+from gpu_scheduler.heaps import Heap, Key
+
+LEFTOVER_SECONDS = 300.0  # an unschedulable pod is tried again after this long, whatever happened
+SWEEP_SECONDS = 30.0  # how often leftovers are looked for
+
+
+class Pool(StrEnum):
+    """Where a pod is; the values are the labels of `scheduler_pending_pods`."""
+
+    ACTIVE = "active"
+    BACKOFF = "backoff"
+    ERROR_BACKOFF = "error backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    IN_FLIGHT = "in flight"
+    LEFT = "left"
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPod:
+    """A pod that waits for a node, with the history of its attempts. Only the queue writes to it."""
+
+    pending: PendingPod
+    timestamp: float  # when it came, or when its last attempt failed
+    pool: Pool = Pool.LEFT
+    attempts: int = 0
+    rejections: int = 0
+    errors: int = 0  # in a row
+    first_active: float | None = None
+    cured_by: frozenset[Event] = frozenset()
+    missed: set[Event] = field(default_factory=set)  # events since it was popped
+
+    @property
+    def uid(self) -> str:
+        return self.pending.pod.metadata.uid
+
+    @property
+    def failures(self) -> int:
+        """The count its backoff grows with: errors in a row, else rejections."""
+        return self.errors or self.rejections
+
+
+Incoming = Callable[[str, str], None]  # (queue, event): a pod entered that queue because of that event
+
+
+def _uncounted(_queue: str, _event: str) -> None:
+    return None
+
+
+class SchedulingQueue:
+    """Pods without a node: each is in exactly one pool until it is bound or deleted."""
+
+    def __init__(self, backoff: Backoff, now: Callable[[], float], incoming: Incoming = _uncounted) -> None:
+        self._backoff = backoff
+        self._now = now
+        self._incoming = incoming
+        self._pods: dict[str, QueuedPod] = {}
+        self._active: Heap[QueuedPod] = Heap()
+        self._backing_off: Heap[QueuedPod] = Heap()
+        self._erring: Heap[QueuedPod] = Heap()
+        self._waiting: dict[Event, dict[QueuedPod, None]] = {event: {} for event in Event}
+        self._deciding: dict[QueuedPod, None] = {}
+        self._next_sweep = now() + SWEEP_SECONDS
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def get(self, uid: str) -> QueuedPod | None:
+        """Give the pod's entry, None when the queue does not hold it."""
+        return self._pods.get(uid)
+
+    def counts(self) -> dict[Pool, int]:
+        """Count the pods of each pool."""
+        found = Counter(queued.pool for queued in self._pods.values())
+        return {pool: found[pool] for pool in Pool if pool is not Pool.LEFT}
+
+    def put(self, pending: PendingPod) -> None:
+        """Take in a pod without a node, or the newer form of one that is here."""
+        queued = self._pods.get(pending.pod.metadata.uid)
+        if queued is None:
+            self._admit(pending)
+        else:
+            self._replace(queued, pending)
+
+    def remove(self, uid: str) -> None:
+        """Drop the pod for good: it was deleted, or it has a node. An attempt in flight then ends in nothing."""
+        queued = self._pods.pop(uid, None)
+        if queued is not None:
+            self._leave(queued)
+
+    def pop(self) -> QueuedPod | None:
+        """Hand out the next pod to try; while nothing else is to do, also one whose backoff is not over."""
+        self._flush()
+        queued = self._active.pop() or self._early()
+        if queued is None:
+            return None
+        queued.pool = Pool.IN_FLIGHT
+        queued.attempts += 1
+        queued.missed.clear()
+        self._deciding[queued] = None
+        return queued
+
+    def decided(self, queued: QueuedPod) -> None:
+        """Note that the pod has its node and is being bound: no event matters to it from here."""
+        self._deciding.pop(queued, None)
+
+    def reject(self, queued: QueuedPod, cured_by: frozenset[Event]) -> None:
+        """Park a pod that fits nowhere until a cure comes; one that came during the attempt counts."""
+        if not self._ended(queued):
+            return
+        queued.rejections += 1
+        queued.errors = 0
+        queued.cured_by = cured_by
+        cure = next((event for event in sorted(queued.missed) if event in cured_by or event is Event.POD_UPDATE), None)
+        if cure is None:
+            self._park(queued, "ScheduleAttemptFailure")
+        else:
+            self._retry(queued, cure)
+
+    def fail(self, queued: QueuedPod) -> None:
+        """Back off a pod whose attempt failed without a verdict."""
+        if not self._ended(queued):
+            return
+        queued.errors += 1
+        self._enter(queued, Pool.ERROR_BACKOFF, "ScheduleAttemptFailure")
+
+    def wake(self, events: Iterable[Event]) -> int:
+        """Move the pods which one of the events could cure; give their number."""
+        moved = 0
+        for event in events:
+            for queued in list(self._waiting[event]):
+                self._retry(queued, event)
+                moved += 1
+            for queued in self._deciding:
+                queued.missed.add(event)
+        return moved
+
+    def wait_seconds(self) -> float:
+        """Say how long nothing will be ready unless something comes in."""
+        if self._active or self._backing_off:
+            return 0.0
+        next_error = self._erring.first_key()
+        due = self._next_sweep if next_error is None else min(self._next_sweep, next_error[0])
+        return max(0.0, due - self._now())
+
+    def _admit(self, pending: PendingPod) -> None:
+        queued = QueuedPod(pending, self._now())
+        self._pods[queued.uid] = queued
+        if pending.pod.spec.scheduling_gates:
+            queued.pool = Pool.GATED
+        else:
+            self._enter(queued, Pool.ACTIVE, "UnscheduledPodAdd")
+
+    def _replace(self, queued: QueuedPod, pending: PendingPod) -> None:
+        changed = _asks_otherwise(queued.pending, pending)
+        queued.pending = pending
+        if not changed:
+            return
+        if queued.pool is Pool.GATED and not pending.pod.spec.scheduling_gates:
+            self._enter(queued, Pool.ACTIVE, "TargetPodUpdatePodSchedulingGatesEliminated")
+        elif queued.pool is Pool.UNSCHEDULABLE:
+            self._retry(queued, Event.POD_UPDATE)
+        elif queued.pool is Pool.ACTIVE:
+            self._active.push(queued, _order(queued))
+        elif queued in self._deciding:
+            queued.missed.add(Event.POD_UPDATE)
+
+    def _ended(self, queued: QueuedPod) -> bool:
+        """Close the attempt; False when the pod has left meanwhile."""
+        self._deciding.pop(queued, None)
+        queued.timestamp = self._now()
+        return queued.pool is Pool.IN_FLIGHT
+
+    def _retry(self, queued: QueuedPod, event: str) -> None:
+        over = queued.timestamp + self._backoff.seconds(queued.failures) <= self._now()
+        self._enter(queued, Pool.ACTIVE if over else Pool.BACKOFF, event)
+
+    def _park(self, queued: QueuedPod, event: str) -> None:
+        queued.pool = Pool.UNSCHEDULABLE
+        for cure in queued.cured_by:
+            self._waiting[cure][queued] = None
+        self._incoming(Pool.UNSCHEDULABLE.value, event)
+
+    def _enter(self, queued: QueuedPod, pool: Pool, event: str) -> None:
+        self._leave(queued)
+        queued.pool = pool
+        if pool is Pool.ACTIVE:
+            if queued.first_active is None:
+                queued.first_active = self._now()
+            self._active.push(queued, _order(queued))
+        else:
+            heap = self._backing_off if pool is Pool.BACKOFF else self._erring
+            expiry = queued.timestamp + self._backoff.seconds(queued.failures)
+            heap.push(queued, (expiry, *_order(queued)))
+        self._incoming("active" if pool is Pool.ACTIVE else "backoff", event)
+
+    def _leave(self, queued: QueuedPod) -> None:
+        self._active.discard(queued)
+        self._backing_off.discard(queued)
+        self._erring.discard(queued)
+        self._deciding.pop(queued, None)
+        for cure in queued.cured_by:
+            self._waiting[cure].pop(queued, None)
+        queued.pool = Pool.LEFT
+
+    def _early(self) -> QueuedPod | None:
+        """Take a woken pod before its backoff is over: nothing else is to do. A failed call always waits."""
+        queued = self._backing_off.pop()
+        if queued is not None:
+            self._incoming("active", "PopFromBackoffQ")
+        return queued
+
+    def _flush(self) -> None:
+        now = self._now()
+        for heap in (self._backing_off, self._erring):
+            while (key := heap.first_key()) is not None and key[0] <= now:
+                queued = heap.pop()
+                if queued is not None:
+                    self._enter(queued, Pool.ACTIVE, "BackoffComplete")
+        if now >= self._next_sweep:
+            self._next_sweep = now + SWEEP_SECONDS
+            self._sweep(now - LEFTOVER_SECONDS)
+
+    def _sweep(self, before: float) -> None:
+        old = [q for q in self._pods.values() if q.pool is Pool.UNSCHEDULABLE and q.timestamp <= before]
+        for queued in old:
+            self._retry(queued, "UnschedulableTimeout")
+
+
+def _order(queued: QueuedPod) -> Key:
+    """Higher priority first, then who waits longer."""
+    return (-queued.pending.pod.spec.priority, queued.timestamp)
+
+
+def _asks_otherwise(old: PendingPod, new: PendingPod) -> bool:
+    """Whether the update can matter to a verdict; our own condition patches must not."""
+    return (
+        old.pod.spec != new.pod.spec or old.pod.metadata.labels != new.pod.metadata.labels or old.request != new.request
+    )
