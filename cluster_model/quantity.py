@@ -17,7 +17,7 @@ _DECIMAL = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[KMGTPE]i|[numkMGTPE])?|[eE][+-]?[0-9]+)")
 _CEILING_DIGITS = 40  # far beyond int64 in any unit; keeps "1e999999999" from being written out
-_CEILING = 10**_CEILING_DIGITS
+_CEILING: int = 10**_CEILING_DIGITS
 _BINARY_DIGITS = 80  # 2^-60 of a billionth has 69 decimals: what follows the 80th can only round up
 
 
@@ -86,7 +86,7 @@ def _decimal(whole: str, decimals: str, power: int) -> int:
     if point > _CEILING_DIGITS:
         return _CEILING
     kept, cut = significant[: max(point, 0)], significant[max(point, 0) :]
-    return int(kept.ljust(point, "0") or "0") + bool(cut.strip("0"))
+    return int(kept.ljust(point, "0") or "0") + (1 if cut.strip("0") else 0)
 
 
 def _binary(whole: str, decimals: str, suffix: str) -> int:
@@ -96,7 +96,8 @@ def _binary(whole: str, decimals: str, suffix: str) -> int:
         return limit
     kept = decimals[:_BINARY_DIGITS] + ("1" if decimals[_BINARY_DIGITS:].strip("0") else "")
     scaled = int((whole.lstrip("0") + kept) or "0") * NANOS_PER_UNIT << _BINARY[suffix]
-    return min(-(-scaled // 10 ** len(kept)), limit)
+    divisor: int = 10 ** len(kept)
+    return min(-(-scaled // divisor), limit)
 
 
 def _scaled(amount: int, unit: int) -> int:

@@ -1,0 +1,34 @@
+"""The pod-deletion-cost annotation, read exactly as the API server reads it. Only ReplicaSets act on it."""
+
+import re
+from collections.abc import Mapping
+
+from cluster_model.verdict import Problem
+
+ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
+RULE = "must be a 32bit integer"
+
+_FORM = re.compile(r"0|[1-9][0-9]*|-[0-9]+")
+_LONGEST = 10  # digits of 2147483648
+
+
+def parse(text: str) -> int:
+    """Read a cost; ValueError where the API server refuses it ("+5", "007", " 5", "1e3")."""
+    digits = text.removeprefix("-").lstrip("0")
+    if _FORM.fullmatch(text) is None or len(digits) > _LONGEST:
+        raise ValueError(RULE)
+    cost = int(digits or "0") * (-1 if text.startswith("-") else 1)
+    if not -(2**31) <= cost < 2**31:
+        raise ValueError(RULE)
+    return cost
+
+
+def problems(annotations: Mapping[str, str], at: str = "metadata") -> tuple[Problem, ...]:
+    """Return the problem with a pod's cost, if it has one that the API server would refuse."""
+    if ANNOTATION not in annotations:
+        return ()
+    try:
+        parse(annotations[ANNOTATION])
+    except ValueError:
+        return (Problem(f"{at}.annotations[{ANNOTATION}]", annotations[ANNOTATION], RULE),)
+    return ()

@@ -1,0 +1,152 @@
+"""What a pod asks for in effect, by kube-scheduler's rules: containers, init phases, sidecars, pod level, overhead.
+
+Amounts stay exact here (billionths); whoever needs integers rounds the sums up, as Kubernetes does.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from cluster_model import gpu_names, objects, quantity
+from cluster_model.quantity import Nanos
+from cluster_model.verdict import Problem
+
+Amounts = dict[str, Nanos]
+
+DEFAULT_MILLI_CPU = 100  # what scoring assumes of a container that names no CPU
+DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
+_SCORING_DEFAULTS: Mapping[str, Nanos] = {
+    "cpu": Nanos(DEFAULT_MILLI_CPU * quantity.NANOS_PER_MILLI),
+    "memory": Nanos(DEFAULT_MEMORY_BYTES * quantity.NANOS_PER_UNIT),
+}
+RULE = 'must be a non-negative quantity such as "1", "500m" or "2Gi"'
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What one container asks for; `restarts` marks an init container that is a native sidecar."""
+
+    asked: Amounts
+    restarts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """The pod's total, the same as scoring counts it, and the amounts that could not be read."""
+
+    amounts: Amounts
+    nonzero_milli_cpu: int
+    nonzero_memory_bytes: int
+    containers: tuple[Container, ...]
+    problems: tuple[Problem, ...]
+
+
+def read(spec: objects.PodSpec, at: str = "spec") -> Effective:
+    """Add up a pod's requests. An unreadable amount counts as absent and is reported under the path `at`."""
+    problems: list[Problem] = []
+    apps = _containers(spec.containers, f"{at}.containers", problems)
+    inits = _containers(spec.init_containers, f"{at}.initContainers", problems)
+    requests = _amounts(spec.resources.requests, f"{at}.resources.requests", problems)
+    limits = _amounts(spec.resources.limits, f"{at}.resources.limits", problems)
+    overhead = _amounts(spec.overhead, f"{at}.overhead", problems)
+    summed = _over_phases(apps, inits)
+    pod_level = _pod_level(requests, limits, summed)
+    amounts = _plus({**summed, **pod_level}, overhead)
+    missing = {n: q for n, q in _SCORING_DEFAULTS.items() if not pod_level or n not in amounts}
+    filled = _over_phases(_filled(apps, missing), _filled(inits, missing))
+    nonzero = _plus({**filled, **pod_level}, overhead)
+    cpu, memory = quantity.milli(nonzero.get("cpu", Nanos(0))), quantity.value(nonzero.get("memory", Nanos(0)))
+    return Effective(amounts, cpu, memory, apps + inits, tuple(problems))
+
+
+def in_units(amounts: Amounts) -> dict[str, int]:
+    """Round up to the integers that the scheduler compares (cpu in milli), tracked names only."""
+    return {
+        name: quantity.milli(amount) if name == "cpu" else quantity.value(amount)
+        for name, amount in amounts.items()
+        if gpu_names.is_tracked(name)
+    }
+
+
+def _containers(containers: Iterable[objects.Container], at: str, problems: list[Problem]) -> tuple[Container, ...]:
+    read = []
+    for index, container in enumerate(containers):
+        path = f"{at}[{index}].resources"
+        limits = _amounts(container.resources.limits, f"{path}.limits", problems)
+        requests = _amounts(container.resources.requests, f"{path}.requests", problems)
+        read.append(Container(_of_container(requests, limits), container.restart_policy == "Always"))
+    return tuple(read)
+
+
+def _of_container(requests: Amounts, limits: Amounts) -> Amounts:
+    """Fill requests from limits, as the API server does; where both must be equal, the limit speaks."""
+    if not limits:
+        return requests
+    overcommitted = {name: amount for name, amount in requests.items() if name not in limits or _overcommits(name)}
+    return limits | overcommitted
+
+
+def _amounts(resources: objects.Resources, at: str, problems: list[Problem]) -> Amounts:
+    """Read a resource list, each amount rounded up to thousandths as the API server stores it."""
+    amounts: Amounts = {}
+    for name, text in resources.items():
+        try:
+            amount = quantity.parse(text)
+        except ValueError:
+            problems.append(Problem(f"{at}[{name}]", text, RULE))
+            continue
+        if amount < 0:
+            problems.append(Problem(f"{at}[{name}]", text, RULE))
+            continue
+        amounts[name] = Nanos(-(-amount // quantity.NANOS_PER_MILLI) * quantity.NANOS_PER_MILLI)
+    return amounts
+
+
+def _over_phases(apps: Iterable[Container], inits: Iterable[Container]) -> Amounts:
+    """Take the highest of all phases: each init step beside the sidecars before it, then the apps with all sidecars."""
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for init in inits:
+        step = _plus(sidecars, init.asked)
+        if init.restarts:
+            sidecars = step
+        peak = _highest(peak, step)
+    running = sidecars
+    for app in apps:
+        running = _plus(running, app.asked)
+    return _highest(running, peak)
+
+
+def _pod_level(requests: Amounts, limits: Amounts, summed: Amounts) -> Amounts:
+    """Return the pod-level requests that replace the sum, with the API server's defaults from the limits."""
+    given = {name: amount for name, amount in requests.items() if _at_pod_level(name)}
+    for name, limit in limits.items():
+        if name not in given and _at_pod_level(name):
+            given[name] = summed[name] if name in summed and _overcommits(name) else limit
+    return given
+
+
+def _filled(containers: tuple[Container, ...], missing: Mapping[str, Nanos]) -> tuple[Container, ...]:
+    return tuple(Container({**missing, **one.asked}, one.restarts) for one in containers)
+
+
+def _plus(left: Amounts, right: Amounts) -> Amounts:
+    if not right:
+        return left
+    total = dict(left)
+    for name, amount in right.items():
+        total[name] = Nanos(total.get(name, 0) + amount)
+    return total
+
+
+def _highest(left: Amounts, right: Amounts) -> Amounts:
+    if not right:
+        return left
+    return {**left, **{name: max(left.get(name, amount), amount) for name, amount in right.items()}}
+
+
+def _at_pod_level(name: str) -> bool:
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def _overcommits(name: str) -> bool:
+    return gpu_names.is_native(name) and not name.startswith("hugepages-")
