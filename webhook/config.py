@@ -1,4 +1,4 @@
-"""The webhook's configuration: one YAML document becomes one tree of frozen dataclasses, or an error that names the path.
+"""The webhook's configuration: one YAML document becomes one tree of frozen dataclasses, or an error with its path.
 
 Reads no file and no environment.
 """

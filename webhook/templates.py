@@ -23,9 +23,9 @@ PATHS: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A pod inside an object; `prefix` leads its field paths to the object's root."""
+    """A pod inside an object; `at` is its field path in it ("" where it is the object itself)."""
 
-    prefix: str
+    at: str
     raw: Mapping[str, Any]
 
 
@@ -40,4 +40,4 @@ def find(group: str, kind: str, body: Mapping[str, Any]) -> Template:
             found = {}
         if not isinstance(found, dict):
             raise BadRequest(Problem(".".join(walked), found, "must be an object"))
-    return Template("".join(f"{key}." for key in walked), found)
+    return Template(".".join(walked), found)

@@ -16,8 +16,9 @@ _STEP = re.compile(r"\[(\d+|\.\.\.)\]|([^.\[]+)")
 _JSON_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "array": list, "object": dict}
 
 
-def read(raw: Mapping[str, Any], prefix: str = "") -> objects.Pod:
-    """Read a pod, or a pod template; raise BadRequest where a field has the wrong type."""
+def read(raw: Mapping[str, Any], at: str = "") -> objects.Pod:
+    """Read a pod, or a pod template that stands at the path `at`; raise BadRequest where a field has the wrong type."""
+    prefix = f"{at}." if at else ""
     try:
         return msgspec.convert(_without_nulls(raw), objects.Pod)
     except msgspec.ValidationError as error:
