@@ -1,0 +1,1 @@
+"""The manifests: their structure as rendered, and their effect on a real API server."""
