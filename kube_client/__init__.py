@@ -1,1 +1,1 @@
-"""The only code that talks to the API server: get, list, watch, create, bind, patch, events and leases."""
+"""The only code that talks to the API server: list, watch, bind, patch, events, leases. It decides nothing."""
