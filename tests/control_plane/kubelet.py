@@ -34,7 +34,7 @@ FINAL = (404, 409, 422)  # the object is gone, another took its name, or the API
 class Kubelet:
     """All nodes' kubelet; use it as a context manager. With `run_pods=False` it leaves pods alone."""
 
-    def __init__(self, kubeconfig: Path, run_pods: bool = True) -> None:
+    def __init__(self, kubeconfig: Path, run_pods: bool = True, renew_seconds: float = RENEW_SECONDS) -> None:
         self._api = Api(kubeconfig, connections=WORKERS + 2)
         self._log = logging.getLogger(__name__)
         self._names: list[str] = []
@@ -43,7 +43,7 @@ class Kubelet:
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="kubelet-worker")
         self._renewer = threading.Thread(target=self._renew_leases, name="kubelet-leases", daemon=True)
         self.pod_follower = Follower(self._api, "/api/v1/pods", self._see, fieldSelector="spec.nodeName!=")
-        self._run_pods = run_pods
+        self._run_pods, self._renew_seconds = run_pods, renew_seconds
         self._started: set[str] = set()  # pod uids, touched by the follower's thread only
 
     def create_nodes(self, documents: Iterable[Json]) -> list[str]:
@@ -108,7 +108,7 @@ class Kubelet:
     def _renew_leases(self) -> None:
         """One lease after the other, evenly over the period, so that a thousand make no burst."""
         turn = 0
-        while not self._stopping.wait(RENEW_SECONDS / max(len(self._names), 1)):
+        while not self._stopping.wait(self._renew_seconds / max(len(self._names), 1)):
             names = self._names
             if names:
                 turn = (turn + 1) % len(names)

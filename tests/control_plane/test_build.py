@@ -12,6 +12,7 @@ import pytest
 from tests.control_plane import build
 from tests.control_plane.toolchain import BuildError
 
+ROOT = Path(__file__).parents[2]
 GO = """#!/bin/sh
 if [ "$1" = env ]; then echo go1.26.0; exit; fi
 for word; do [ "$before" = -o ] && out=$word; before=$word; done
@@ -31,7 +32,9 @@ def run_builds(folder: Path, count: int, go: str = GO) -> list[tuple[int, str]]:
     environment["PATH"] = f"{binary.parent}:{os.defpath}"
     command = [sys.executable, "-m", "tests.control_plane.build"]
     running = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         for _ in range(count)
     ]
     outputs = [process.communicate()[0] for process in running]

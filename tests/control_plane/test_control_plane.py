@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.control_plane import nodes, waiting
 from tests.control_plane.api import Api, ApiError, Json
@@ -19,6 +20,7 @@ from tests.control_plane.kubelet import Kubelet
 
 pytestmark = pytest.mark.control_plane
 
+ROOT = Path(__file__).parents[2]
 CRASHING = """
 import time
 from tests.control_plane.cluster import ControlPlane
@@ -36,7 +38,10 @@ def test_servers_are_the_pinned_release(control_plane: ControlPlane) -> None:
         for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
     ]
 
+    etcd = subprocess.run([binaries / "etcd", "--version"], capture_output=True, text=True, check=True).stdout
+
     assert said == ["Kubernetes v1.37.2"] * 3
+    assert etcd.startswith("etcd Version: 3.7.3\n")
     assert control_plane.api.get("/version")["gitVersion"] == "v1.37.2"
 
 
@@ -79,6 +84,40 @@ def test_node_becomes_ready_and_untainted(control_plane: ControlPlane, kubelet: 
     assert node["metadata"]["labels"]["pool"] == "a"
     assert "taints" not in node["spec"]
     assert control_plane.api.ok(f"{nodes.LEASES}/ready-node")
+
+
+def test_leases_are_renewed_and_pods_left_alone_if_so_asked(control_plane: ControlPlane) -> None:
+    """Without pods to run, the fake kubelet still keeps its nodes alive."""
+    with Kubelet(control_plane.kubeconfig, run_pods=False, renew_seconds=0.1) as quiet:
+        quiet.create_nodes([nodes.gpu_node("quiet-a"), nodes.gpu_node("quiet-b")])
+        first = {name: renewed(control_plane, name) for name in ("quiet-a", "quiet-b")}
+
+        waiting.until(lambda: all(renewed(control_plane, name) > first[name] for name in first), "renewed leases")
+        assert quiet.pod_follower.lists == 0
+        quiet.delete_nodes()
+
+    assert not control_plane.api.ok("/api/v1/nodes/quiet-a")
+
+
+def test_kubelet_runs_as_a_process_of_its_own(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """It registers the nodes of YAML files, says so, and ends at SIGTERM."""
+    file = tmp_path / "nodes.yaml"
+    file.write_text(yaml.safe_dump_all([nodes.gpu_node("yaml-a"), nodes.gpu_node("yaml-b")]))
+    command = [
+        sys.executable,
+        "-m",
+        "tests.control_plane.kubelet",
+        "--no-pods",
+        str(control_plane.kubeconfig),
+        str(file),
+    ]
+
+    process = control_plane.spawn("kubelet", command)
+    process.wait_until(lambda: "ready" in process.tail(), "ready")
+    assert nodes.is_ready(control_plane.api.get("/api/v1/nodes/yaml-b"))
+
+    process.stop()
+    assert process.exit_code() == 0
 
 
 def test_node_that_fails_is_tainted_until_it_comes_back(control_plane: ControlPlane, kubelet: Kubelet) -> None:
@@ -161,7 +200,8 @@ def test_two_control_planes_run_side_by_side(control_plane: ControlPlane) -> Non
 
 def test_killed_parent_leaves_no_server_behind() -> None:
     """SIGKILL of the process that holds a control plane ends every server of it."""
-    with subprocess.Popen([sys.executable, "-c", CRASHING], stdout=subprocess.PIPE, text=True) as parent:
+    command = [sys.executable, "-c", CRASHING]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         *pids, home = parent.stdout.readline().split()
         assert len(pids) == 3
@@ -171,6 +211,11 @@ def test_killed_parent_leaves_no_server_behind() -> None:
 
     waiting.until(lambda: not any(runs(int(pid)) for pid in pids), "all servers gone")
     shutil.rmtree(home)
+
+
+def renewed(plane: ControlPlane, node: str) -> str:
+    """When a node's lease was last renewed."""
+    return str(plane.api.get(f"{nodes.LEASES}/{node}")["spec"]["renewTime"])
 
 
 def runs(pid: int) -> bool:
