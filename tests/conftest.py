@@ -1,4 +1,4 @@
-"""Makes the control plane's fixtures known to the tests of this folder."""
+"""Fixtures of the whole run: one control plane and its kubelet, started only when a test asks for them."""
 
 from tests.control_plane.fixtures import control_plane, kubelet, namespace
 
