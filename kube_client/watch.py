@@ -77,6 +77,11 @@ class Reflector(Generic[T]):
         """Whether everything has been told and the last contact with the server succeeded."""
         return self.synced and self._connected
 
+    def relist(self) -> None:
+        """Let the next `changes()` begin with a new list. What was told stays known, so only differences come."""
+        self._version = None
+        self.synced = False
+
     async def changes(self) -> AsyncGenerator[Change[T], None]:
         """Give every change, for ever; `Synced` follows the first list. Failures are waited out, not raised."""
         while True:
