@@ -17,7 +17,7 @@ class ApiObject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fa
     """Base of all structs here: immutable, camelCase on the wire, absent fields at their default."""
 
 
-class OwnerReference(ApiObject):
+class OwnerReference(ApiObject, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -25,7 +25,7 @@ class OwnerReference(ApiObject):
     controller: bool = False
 
 
-class ObjectMeta(ApiObject):
+class ObjectMeta(ApiObject, frozen=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -39,30 +39,30 @@ class ObjectMeta(ApiObject):
     owner_references: tuple[OwnerReference, ...] = ()
 
 
-class ResourceClaimUse(ApiObject):
+class ResourceClaimUse(ApiObject, frozen=True):
     name: str = ""
     request: str = ""
 
 
-class ResourceRequirements(ApiObject):
+class ResourceRequirements(ApiObject, frozen=True):
     limits: Resources = {}
     requests: Resources = {}
     claims: tuple[ResourceClaimUse, ...] = ()
 
 
-class ContainerPort(ApiObject):
+class ContainerPort(ApiObject, frozen=True):
     container_port: int = 0
     host_port: int = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = "TCP"
 
 
-class EnvVar(ApiObject):
+class EnvVar(ApiObject, frozen=True):
     name: str = ""
     value: str = ""
 
 
-class Container(ApiObject):
+class Container(ApiObject, frozen=True):
     name: str = ""
     image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
@@ -71,41 +71,41 @@ class Container(ApiObject):
     restart_policy: str = ""
 
 
-class Toleration(ApiObject):
+class Toleration(ApiObject, frozen=True):
     key: str = ""
     operator: str = ""
     value: str = ""
     effect: str = ""
 
 
-class SelectorRequirement(ApiObject):
+class SelectorRequirement(ApiObject, frozen=True):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class NodeSelectorTerm(ApiObject):
+class NodeSelectorTerm(ApiObject, frozen=True):
     match_expressions: tuple[SelectorRequirement, ...] = ()
     match_fields: tuple[SelectorRequirement, ...] = ()
 
 
-class NodeSelector(ApiObject):
+class NodeSelector(ApiObject, frozen=True):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
-class PreferredSchedulingTerm(ApiObject):
+class PreferredSchedulingTerm(ApiObject, frozen=True):
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(ApiObject):
+class NodeAffinity(ApiObject, frozen=True):
     required: NodeSelector | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
     preferred: tuple[PreferredSchedulingTerm, ...] = msgspec.field(
         default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
 
-class PodAffinity(ApiObject):
+class PodAffinity(ApiObject, frozen=True):
     """Pod affinity or anti-affinity; its terms stay raw until a plugin reads them."""
 
     required: tuple[dict[str, Any], ...] = msgspec.field(
@@ -116,43 +116,43 @@ class PodAffinity(ApiObject):
     )
 
 
-class Affinity(ApiObject):
+class Affinity(ApiObject, frozen=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 
 
-class TopologySpreadConstraint(ApiObject):
+class TopologySpreadConstraint(ApiObject, frozen=True):
     topology_key: str = ""
     when_unsatisfiable: str = ""
     max_skew: int = 0
 
 
-class SchedulingGate(ApiObject):
+class SchedulingGate(ApiObject, frozen=True):
     name: str = ""
 
 
-class PodResourceClaim(ApiObject):
+class PodResourceClaim(ApiObject, frozen=True):
     name: str = ""
     resource_claim_name: str = ""
     resource_claim_template_name: str = ""
 
 
-class PersistentVolumeClaimSource(ApiObject):
+class PersistentVolumeClaimSource(ApiObject, frozen=True):
     claim_name: str = ""
 
 
-class Volume(ApiObject):
+class Volume(ApiObject, frozen=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: dict[str, Any] | None = None
 
 
-class PodOS(ApiObject):
+class PodOS(ApiObject, frozen=True):
     name: str = ""
 
 
-class PodSpec(ApiObject):
+class PodSpec(ApiObject, frozen=True):
     node_name: str = ""
     scheduler_name: str = ""
     priority: int = 0
@@ -173,7 +173,7 @@ class PodSpec(ApiObject):
     os: PodOS = PodOS()
 
 
-class PodCondition(ApiObject):
+class PodCondition(ApiObject, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -181,41 +181,41 @@ class PodCondition(ApiObject):
     observed_generation: int = 0
 
 
-class PodStatus(ApiObject):
+class PodStatus(ApiObject, frozen=True):
     phase: str = ""
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
 
 
-class Pod(ApiObject):
+class Pod(ApiObject, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 
 
-class Taint(ApiObject):
+class Taint(ApiObject, frozen=True):
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
-class NodeSpec(ApiObject):
+class NodeSpec(ApiObject, frozen=True):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
-class NodeCondition(ApiObject):
+class NodeCondition(ApiObject, frozen=True):
     type: str = ""
     status: str = ""
 
 
-class NodeStatus(ApiObject):
+class NodeStatus(ApiObject, frozen=True):
     allocatable: Resources = {}
     capacity: Resources = {}
     conditions: tuple[NodeCondition, ...] = ()
 
 
-class Node(ApiObject):
+class Node(ApiObject, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
