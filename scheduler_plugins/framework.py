@@ -1,36 +1,50 @@
 """The contract between plugins and the decision: verdicts, filters, scorers, profiles, and the decision itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster_model.columns import Amounts, Mask, sealed
 from cluster_model.pod import PendingPod
-from cluster_model.snapshot import Snapshot
-from cluster_model.verdict import Reason
+from cluster_model.snapshot import Rows, Snapshot
+from cluster_model.verdict import Event, Reason
 
-Codes: TypeAlias = NDArray[np.uint8] | NDArray[np.uint16]  # [node] 0 fits, k is the k-th set of reasons
-Rows: TypeAlias = NDArray[np.intp]  # [feasible node] row numbers in the snapshot
-Scores: TypeAlias = NDArray[np.int64]  # [feasible node]
+Codes: TypeAlias = NDArray[np.unsignedinteger]  # [node] 0 fits, k is the k-th set of reasons
+Scores: TypeAlias = Amounts  # [feasible node]
 ReasonSet: TypeAlias = tuple[Reason, ...]
 
+MAX_SCORE = 100
+FITS = 0
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """A filter's answer for all nodes: a code per node, and what each code above 0 means."""
 
     codes: Codes  # [node]
     table: tuple[ReasonSet, ...]  # table[k - 1] explains code k
 
+    @classmethod
+    def where(cls, rejected: Mask, *reasons: Reason) -> "Verdict":
+        """Reject the marked nodes, all with the same reasons."""
+        return cls(sealed(rejected.view(np.uint8)), (reasons,))
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter plugin with its args bound. `run` answers None where it has nothing to say about the pod."""
+    """A filter plugin with its args bound.
+
+    `refuse` looks at the pod alone and may reject it everywhere before any node is looked at. `narrow` may leave nodes
+    out that the other filters then need not judge. `run` judges all nodes. None means: nothing to say about this pod.
+    """
 
     name: str
-    run: Callable[[PendingPod, Snapshot], Verdict | None]
+    run: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
+    refuse: Callable[[PendingPod], ReasonSet] | None = None
+    narrow: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
 
 
@@ -52,3 +66,85 @@ class Profile:
     scheduler_name: str
     filters: tuple[Filter, ...]
     scorers: tuple[Scorer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One set of reasons, and the plugin that gave it."""
+
+    plugin: str
+    reasons: ReasonSet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What was decided for one pod and why. One vector is mask, explanation and histogram at once."""
+
+    pod: PendingPod
+    snapshot: Snapshot
+    profile: Profile
+    codes: Codes  # [node] 0 fits, k was rejected by table[k - 1]
+    table: tuple[Rejection, ...]
+    rows: Rows  # [feasible node]
+    scores: Mapping[str, Scores]  # scorer -> [feasible node] normalised, before its weight
+    total: Scores  # [feasible node]
+    best: int | None  # place in `rows` of the node chosen
+    refused: bool = False  # rejected for what the pod says, before any node was looked at
+
+    @property
+    def fits(self) -> bool:
+        """Whether some node takes the pod."""
+        return self.best is not None
+
+    @property
+    def node(self) -> str | None:
+        """The name of the node chosen."""
+        return None if self.best is None else self.snapshot.names[self.rows[self.best]]
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """The plugins that rejected some node."""
+        return frozenset(rejection.plugin for rejection, _ in self.counts())
+
+    @property
+    def cured_by(self) -> frozenset[Event]:
+        """The events after which another attempt is worth it."""
+        if not len(self.snapshot):
+            return frozenset({Event.NODE_ADD})
+        return frozenset(event for found, _ in self.counts() for reason in found.reasons for event in reason.cured_by)
+
+    def counts(self) -> Iterator[tuple[Rejection, int]]:
+        """Yield each rejection in use with the number of nodes that got it."""
+        nodes = np.bincount(self.codes, minlength=len(self.table) + 1)
+        return ((rejection, int(n)) for rejection, n in zip(self.table, nodes[1:], strict=True) if n)
+
+    def rejection(self, node: str) -> Rejection | None:
+        """Return why one node was rejected, None if it fits."""
+        code = int(self.codes[self.snapshot.nodes.rows[node]])
+        return None if code == FITS else self.table[code - 1]
+
+
+def code_type(sets: int) -> np.dtype[np.unsignedinteger]:
+    """Return the narrowest type that numbers so many sets of reasons."""
+    return np.dtype(np.uint8 if sets <= np.iinfo(np.uint8).max else np.uint16)
+
+
+def highest_is_best(scores: Scores) -> Scores:
+    """Scale to 0..100 by the highest, as kube-scheduler's default normalisation does."""
+    highest: int = int(scores.max())
+    return scores if highest == 0 else scores * MAX_SCORE // highest
+
+
+def lowest_is_best(scores: Scores) -> Scores:
+    """Scale to 0..100 by the highest and turn round: nothing is the best."""
+    return MAX_SCORE - highest_is_best(scores)
+
+
+def cures(*events: Event) -> frozenset[Event]:
+    """Name the events that could cure a reason."""
+    return frozenset(events)
+
+
+def first(found: Iterable[ReasonSet]) -> ReasonSet:
+    """Return the first set with a reason in it, else the empty one."""
+    return next((reasons for reasons in found if reasons), ())

@@ -1,0 +1,181 @@
+"""The one mutable owner of the cluster: what the watches said and what was assumed, keyed by node name and pod UID.
+
+Every method may be called again, late, or in another order with the same end. No I/O, no clock, no lock: it belongs to
+one thread.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cluster_model import node_record, objects
+from cluster_model.node_facts import Untrusted
+from cluster_model.node_record import NodeRecord
+from cluster_model.node_table import NodeTable
+from cluster_model.pod import PendingPod
+from cluster_model.request import PodRequest
+from cluster_model.snapshot import Snapshot
+from cluster_model.usage_table import UsageTable
+from cluster_model.verdict import Event
+
+NOTHING: frozenset[Event] = frozenset()
+TERMINAL = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A pod that counts on a node, whether or not that node is known yet."""
+
+    pod: PendingPod
+    node: str
+    assumed: bool  # decided here, not yet seen bound on the API server
+
+
+class ClusterState:
+    """Nodes, the pods that count on them, and snapshots of both. Its events say what could cure a rejection."""
+
+    def __init__(self, extra_models: tuple[str, ...] = ()) -> None:
+        self._extra_models = extra_models
+        self._nodes = NodeTable()
+        self._usage = UsageTable()
+        self._holdings: dict[str, Holding] = {}
+        self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
+        self._generation = 0
+        self._snapshot: Snapshot | None = None
+
+    def set_node(self, node: objects.Node) -> frozenset[Event]:
+        """Take a node as it is now; pods that arrived before it are counted with it."""
+        name = node.metadata.name
+        row = self._nodes.rows.get(name)
+        if row is None:
+            return self._add_node(NodeRecord.read(node, None, self._extra_models))
+        before = self._nodes.records[row]
+        record = NodeRecord.read(node, before, self._extra_models)
+        events = node_record.changes(before, record)
+        self._nodes.replace(row, record)
+        self._add_resources(record)
+        self._touch()
+        return events
+
+    def remove_node(self, name: str) -> frozenset[Event]:
+        """Forget a node; its pods stay remembered until they are deleted, and count again if it returns."""
+        if name not in self._nodes.rows:
+            return NOTHING
+        self._usage.remove(self._nodes.remove(name))
+        self._touch()
+        return frozenset({Event.NODE_DELETE})
+
+    def set_pod(self, pod: PendingPod) -> frozenset[Event]:
+        """Take a pod as it is now: bound and running on counts, finished no more; unbound says nothing about it."""
+        uid = pod.pod.metadata.uid
+        if pod.pod.status.phase in TERMINAL:
+            return self._release(uid)
+        node = pod.pod.spec.node_name
+        if not node:
+            return NOTHING  # a pod is never unbound: this is older news than what was assumed or seen
+        held = self._holdings.get(uid)
+        if held is None:
+            self._hold(uid, Holding(pod, node, assumed=False))
+            return frozenset({Event.ASSIGNED_POD_ADD})
+        return self._confirm(uid, held, Holding(pod, node, assumed=False))
+
+    def remove_pod(self, uid: str) -> frozenset[Event]:
+        """Forget a deleted pod."""
+        return self._release(uid)
+
+    def assume(self, pod: PendingPod, node_name: str) -> None:
+        """Count a pod on the node decided for it, before the binding is sent. A pod that counts already is a bug."""
+        uid = pod.pod.metadata.uid
+        if uid in self._holdings:
+            raise ValueError(f"pod {uid} already counts on node {self._holdings[uid].node}")
+        self._hold(uid, Holding(pod, node_name, assumed=True))
+
+    def forget(self, uid: str) -> frozenset[Event]:
+        """Undo an assumption whose binding failed; a pod that was seen bound meanwhile stays."""
+        held = self._holdings.get(uid)
+        return self._release(uid) if held is not None and held.assumed else NOTHING
+
+    def holds(self, uid: str) -> str | None:
+        """Return the name of the node that a pod counts on."""
+        held = self._holdings.get(uid)
+        return None if held is None else held.node
+
+    def holdings(self) -> Mapping[str, Holding]:
+        """Return what counts where, by pod UID; a copy."""
+        return dict(self._holdings)
+
+    def node(self, name: str) -> NodeRecord | None:
+        """Return a node and what was read from it."""
+        row = self._nodes.rows.get(name)
+        return None if row is None else self._nodes.records[row]
+
+    def unreadable(self) -> dict[str, tuple[Untrusted, ...]]:
+        """Return, by node name, what its object says that could not be read; such a fact is unknown."""
+        found = {record.node.metadata.name: record.unreadable for record in self._nodes.records}
+        return {name: facts for name, facts in found.items() if facts}
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now; the same object until something changes."""
+        if self._snapshot is None:
+            self._snapshot = Snapshot(self._generation, self._nodes.frozen(), self._usage.frozen())
+        return self._snapshot
+
+    def _touch(self) -> None:
+        self._generation += 1
+        self._snapshot = None
+
+    def _add_node(self, record: NodeRecord) -> frozenset[Event]:
+        self._add_resources(record)
+        row = self._nodes.append(record)
+        self._usage.append()
+        for uid in self._by_node.get(record.node.metadata.name, ()):
+            self._usage.count(row, self._holdings[uid].pod.request)
+        self._touch()
+        return frozenset({Event.NODE_ADD})
+
+    def _add_resources(self, record: NodeRecord) -> None:
+        for resource in self._nodes.new_resources(record):
+            self._usage.add_resource(resource, self._counted())
+
+    def _counted(self) -> Iterator[tuple[int, PodRequest]]:
+        for held in self._holdings.values():
+            row = self._nodes.rows.get(held.node)
+            if row is not None:
+                yield row, held.pod.request
+
+    def _confirm(self, uid: str, held: Holding, seen: Holding) -> frozenset[Event]:
+        same_node = held.node == seen.node
+        if same_node and held.pod.request == seen.pod.request:
+            self._holdings[uid] = seen
+            changed = held.pod.pod.metadata.labels != seen.pod.pod.metadata.labels
+            return _confirmed(held) | (frozenset({Event.ASSIGNED_POD_UPDATE}) if changed else NOTHING)
+        self._release(uid)
+        self._hold(uid, seen)
+        if same_node:
+            return _confirmed(held) | {Event.ASSIGNED_POD_UPDATE}
+        return frozenset({Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE})
+
+    def _hold(self, uid: str, holding: Holding) -> None:
+        self._holdings[uid] = holding
+        self._by_node.setdefault(holding.node, set()).add(uid)
+        row = self._nodes.rows.get(holding.node)
+        if row is not None:
+            self._usage.count(row, holding.pod.request)
+            self._touch()
+
+    def _release(self, uid: str) -> frozenset[Event]:
+        held = self._holdings.pop(uid, None)
+        if held is None:
+            return NOTHING
+        there = self._by_node[held.node]
+        there.discard(uid)
+        if not there:
+            del self._by_node[held.node]
+        row = self._nodes.rows.get(held.node)
+        if row is not None:
+            self._usage.release(row, held.pod.request)
+            self._touch()
+        return frozenset({Event.ASSIGNED_POD_DELETE})
+
+
+def _confirmed(held: Holding) -> frozenset[Event]:
+    return frozenset({Event.ASSIGNED_POD_ADD}) if held.assumed else NOTHING

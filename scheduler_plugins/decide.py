@@ -1,0 +1,92 @@
+"""The decision for one pod: every filter on every node, scores of those that fit, the best total."""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from cluster_model.pod import PendingPod
+from cluster_model.snapshot import Rows, Snapshot
+from scheduler_plugins.framework import (
+    FITS,
+    Codes,
+    Decision,
+    Filter,
+    Profile,
+    ReasonSet,
+    Rejection,
+    Scores,
+    Verdict,
+    code_type,
+)
+
+Judged: TypeAlias = tuple[str, Verdict]  # plugin name, its verdict
+
+
+def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
+    """Choose a node for the pod, or say of every node why not.
+
+    Ties go to the first row. A single feasible node is scored like any other, so that it can be explained.
+    """
+    refusal = _refusal(pod, profile) if len(snapshot) else None
+    if refusal is not None:
+        return _refused(pod, snapshot, profile, refusal)
+    codes, table = _combine(len(snapshot), _judge(pod, snapshot, profile.filters))
+    rows: Rows = np.flatnonzero(codes == FITS)
+    if not len(rows):
+        return Decision(pod, snapshot, profile, codes, table, rows, {}, np.zeros(0, np.int64), None)
+    scores = score(pod, snapshot, profile, rows)
+    total = weigh(profile, scores, len(rows))
+    return Decision(pod, snapshot, profile, codes, table, rows, scores, total, int(total.argmax()))
+
+
+def score(pod: PendingPod, snapshot: Snapshot, profile: Profile, rows: Rows) -> dict[str, Scores]:
+    """Return each scorer's normalised scores of the feasible rows; one that skips the pod is left out."""
+    scores = {}
+    for scorer in profile.scorers:
+        raw = scorer.run(pod, snapshot, rows)
+        if raw is not None:
+            scores[scorer.name] = raw if scorer.normalise is None else scorer.normalise(raw)
+    return scores
+
+
+def weigh(profile: Profile, scores: dict[str, Scores], length: int) -> Scores:
+    """Add the scores up, each times its scorer's weight."""
+    total: Scores = np.zeros(length, np.int64)
+    for scorer in profile.scorers:
+        if scorer.name in scores:
+            total += scores[scorer.name] * scorer.weight
+    return total
+
+
+def _refusal(pod: PendingPod, profile: Profile) -> Rejection | None:
+    for plugin in profile.filters:
+        reasons: ReasonSet = plugin.refuse(pod) if plugin.refuse is not None else ()
+        if reasons:
+            return Rejection(plugin.name, reasons)
+    return None
+
+
+def _refused(pod: PendingPod, snapshot: Snapshot, profile: Profile, why: Rejection) -> Decision:
+    nowhere: Rows = np.zeros(0, np.intp)
+    codes = np.ones(len(snapshot), np.uint8)
+    return Decision(pod, snapshot, profile, codes, (why,), nowhere, {}, np.zeros(0, np.int64), None, refused=True)
+
+
+def _judge(pod: PendingPod, snapshot: Snapshot, filters: Iterable[Filter]) -> list[Judged]:
+    """Return the verdicts in the order in which they speak: nodes left out first, then profile order."""
+    narrowed = [(plugin.name, plugin.narrow(pod, snapshot)) for plugin in filters if plugin.narrow is not None]
+    judged = [(plugin.name, plugin.run(pod, snapshot)) for plugin in filters if plugin.run is not None]
+    return [(name, verdict) for name, verdict in (*narrowed, *judged) if verdict is not None]
+
+
+def _combine(nodes: int, judged: list[Judged]) -> tuple[Codes, tuple[Rejection, ...]]:
+    """Let the first verdict that rejects a node speak for it, with codes numbered through all tables."""
+    table = tuple(Rejection(name, reasons) for name, verdict in judged for reasons in verdict.table)
+    codes: Codes = np.zeros(nodes, code_type(len(table)))
+    offset = len(table)
+    for _, verdict in reversed(judged):
+        offset -= len(verdict.table)
+        # An earlier plugin overwrites a later one.
+        np.putmask(codes, verdict.codes != FITS, verdict.codes + codes.dtype.type(offset))
+    return codes, table

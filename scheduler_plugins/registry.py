@@ -1,0 +1,138 @@
+"""Every plugin by name, in one literal table: what it filters and scores, its default weight and its args."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from cluster_model.verdict import BadRequest, Problem
+from scheduler_plugins import (
+    allocation_scores,
+    balanced_allocation,
+    fit_args,
+    gpu_scheduler,
+    gpu_topology,
+    node_affinity,
+    node_name,
+    node_ports,
+    node_resources_fit,
+    node_unschedulable,
+    plugin_args,
+    taint_toleration,
+    unsupported,
+)
+from scheduler_plugins.framework import Filter, Profile, Scorer, highest_is_best, lowest_is_best
+
+SCHEDULER_NAME = "gpu-scheduler"
+NO_ARGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+BindFilter: TypeAlias = Callable[[str, Any], Filter]
+BindScorer: TypeAlias = Callable[[str, int, Any], Scorer]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One plugin: how to bind its args, and the weight of its score unless configured."""
+
+    args: type[plugin_args.Args] = plugin_args.NoArgs
+    filter: BindFilter | None = None
+    scorer: BindScorer | None = None
+    weight: int = 0
+
+
+def _taint_toleration(name: str, weight: int, _: Any) -> Scorer:
+    return Scorer(name, weight, taint_toleration.score, lowest_is_best)
+
+
+def _node_affinity_filter(name: str, found: node_affinity.Args) -> Filter:
+    run = partial(node_affinity.check, args=found)
+    return Filter(name, run, node_affinity.refuse, node_affinity.narrow)
+
+
+def _node_affinity_scorer(name: str, weight: int, found: node_affinity.Args) -> Scorer:
+    return Scorer(name, weight, partial(node_affinity.score, args=found), highest_is_best)
+
+
+PLUGINS: Mapping[str, Plugin] = MappingProxyType(
+    {
+        "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check)),
+        "NodeUnschedulable": Plugin(filter=lambda name, _: Filter(name, node_unschedulable.check)),
+        "TaintToleration": Plugin(
+            filter=lambda name, _: Filter(name, taint_toleration.check), scorer=_taint_toleration, weight=3
+        ),
+        "NodeAffinity": Plugin(node_affinity.Args, _node_affinity_filter, _node_affinity_scorer, weight=2),
+        "NodePorts": Plugin(filter=lambda name, _: Filter(name, node_ports.check)),
+        "GPUScheduler": Plugin(
+            filter=lambda name, _: Filter(name, gpu_scheduler.check),
+            scorer=lambda name, weight, _: Scorer(name, weight, gpu_scheduler.score, highest_is_best),
+            weight=1,
+        ),
+        "GPUTopologyPlugin": Plugin(
+            gpu_topology.Args,
+            filter=lambda name, _: Filter(name, gpu_topology.check),
+            scorer=lambda name, weight, found: Scorer(name, weight, partial(gpu_topology.score, args=found)),
+            weight=10,
+        ),
+        "NodeResourcesFit": Plugin(
+            fit_args.FitArgs,
+            filter=lambda name, found: Filter(name, partial(node_resources_fit.check, args=found)),
+            scorer=lambda name, weight, found: Scorer(name, weight, partial(allocation_scores.score, args=found)),
+            weight=1,
+        ),
+        "NodeResourcesBalancedAllocation": Plugin(
+            fit_args.BalancedArgs,
+            scorer=lambda name, weight, found: Scorer(name, weight, partial(balanced_allocation.score, args=found)),
+            weight=1,
+        ),
+    }
+)
+FILTERS: tuple[str, ...] = tuple(name for name, plugin in PLUGINS.items() if plugin.filter is not None)  # in order
+SCORERS: tuple[tuple[str, int], ...] = tuple(
+    (name, plugin.weight) for name, plugin in PLUGINS.items() if plugin.scorer is not None
+)
+DEFAULTS: tuple[tuple[str, int], ...] = tuple((name, plugin.weight) for name, plugin in PLUGINS.items())
+
+
+def profile(
+    scheduler_name: str = SCHEDULER_NAME,
+    filters: Iterable[str] = FILTERS,
+    scorers: Iterable[tuple[str, int]] = SCORERS,
+    args: Mapping[str, Mapping[str, Any]] = NO_ARGS,
+    paths: Mapping[str, str] = MappingProxyType({}),
+) -> Profile:
+    """Build a profile from names, weights and args as written; raise BadRequest with what cannot be read.
+
+    `paths` says where a plugin's args stand in the user's file. What no plugin can honour is always refused.
+    """
+    filters, scorers = tuple(filters), tuple(scorers)
+    named = dict.fromkeys((*filters, *(name for name, _ in scorers), *args))
+    bound = {name: _args(name, args.get(name, {}), paths.get(name, f"args[{name}]")) for name in named}
+    chosen = (_bind_filter(name, bound[name]) for name in filters)
+    first = Filter(unsupported.NAME, refuse=unsupported.refuse)
+    scored = (_bind_scorer(name, weight, bound[name]) for name, weight in scorers)
+    return Profile(scheduler_name, (first, *chosen), tuple(scored))
+
+
+def _args(name: str, found: Mapping[str, Any], path: str) -> plugin_args.Args:
+    return plugin_args.decode(_plugin(name, PLUGINS).args, found, path)
+
+
+def _bind_filter(name: str, found: plugin_args.Args) -> Filter:
+    bind = PLUGINS[name].filter
+    if bind is None:
+        raise BadRequest(Problem("filters", name, f"must be a filter: {', '.join(FILTERS)}"))
+    return bind(name, found)
+
+
+def _bind_scorer(name: str, weight: int, found: plugin_args.Args) -> Scorer:
+    bind = PLUGINS[name].scorer
+    if bind is None:
+        raise BadRequest(Problem("scorers", name, f"must be a scorer: {', '.join(name for name, _ in SCORERS)}"))
+    return bind(name, weight, found)
+
+
+def _plugin(name: str, known: Mapping[str, Plugin]) -> Plugin:
+    if name not in known:
+        raise BadRequest(Problem("plugins", name, f"unknown plugin; known: {', '.join(known)}"))
+    return known[name]
