@@ -38,6 +38,7 @@ def create_app(
     config: Config | None = None,
     metrics: Metrics | None = None,
     readiness: Readiness | None = None,
+    admission: tuple[Endpoint, ...] | None = None,
     clock: Clock = time.perf_counter,
 ) -> Flask:
     """Build the application; without arguments it is the default webhook, without TLS."""
@@ -46,14 +47,15 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = config.server.body_limit_mib << 20
     app.register_blueprint(probes.blueprint(metrics, readiness))
     rules = Rules.of(config)
-    for endpoint in _endpoints(config):
+    for endpoint in endpoints(config) if admission is None else admission:
         served = _Served(endpoint, rules, metrics)
         app.add_url_rule(endpoint.path, endpoint.path, served.view, methods=["POST"])
     app.wsgi_app = _Timed(app.wsgi_app, metrics, clock)  # type: ignore[method-assign]
     return app
 
 
-def _endpoints(config: Config) -> tuple[Endpoint, Endpoint]:
+def endpoints(config: Config) -> tuple[Endpoint, Endpoint]:
+    """Return the two admission paths as a configuration wants them."""
     trouble = "not judged, the webhook failed: its log says why"
     refuses = config.validation.failure == "Deny"
     return (

@@ -3,6 +3,7 @@
 Reads no file and no environment.
 """
 
+import contextlib
 import dataclasses
 import typing
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 import yaml
 
+from cluster_model import deletion_cost
 from cluster_model.verdict import BadRequest, Problem
 
 Policy = Literal["Allow", "Deny"]
@@ -93,18 +95,19 @@ def read(text: str) -> Config:
 
 
 def _tree(kind: type[_Tree], data: Any, path: str) -> _Tree:
+    prefix = f"{path}." if path else ""
     if not isinstance(data, dict):
         raise BadRequest(Problem(path or "configuration", data, "must be a mapping"))
     fields = {_camel(field.name): field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    _refuse_unknown(data, fields, path)
+    _refuse_unknown(data, fields, prefix)
     hints = typing.get_type_hints(kind, include_extras=True)
-    return kind(**{fields[key]: _value(hints[fields[key]], value, path + key) for key, value in data.items()})
+    return kind(**{fields[key]: _value(hints[fields[key]], value, prefix + key) for key, value in data.items()})
 
 
-def _refuse_unknown(data: dict[Any, Any], known: Iterable[str], path: str) -> None:
+def _refuse_unknown(data: dict[Any, Any], known: Iterable[str], prefix: str) -> None:
     names = ", ".join(sorted(known))
     problems = [
-        Problem(f"{path}{key}", data[key], f"unknown key, known are {names}") for key in data if key not in known
+        Problem(f"{prefix}{key}", data[key], f"unknown key, known are {names}") for key in data if key not in known
     ]
     if problems:
         raise BadRequest(*problems)
@@ -112,7 +115,7 @@ def _refuse_unknown(data: dict[Any, Any], known: Iterable[str], path: str) -> No
 
 def _value(kind: Any, value: Any, path: str) -> Any:
     if dataclasses.is_dataclass(kind):
-        return _tree(typing.cast(type[Any], kind), value, path + ".")
+        return _tree(typing.cast(type[Any], kind), value, path)
     try:
         return msgspec.convert(_as_number(kind, value), kind)
     except msgspec.ValidationError as error:
@@ -121,9 +124,9 @@ def _value(kind: Any, value: Any, path: str) -> Any:
 
 def _as_number(kind: Any, value: Any) -> Any:
     """Take `"-50"` for `-50`: in an annotation the cost is a string, so people write one here too."""
-    is_optional_number = kind == Int32 | None
-    if is_optional_number and isinstance(value, str) and value.removeprefix("-").isascii():
-        return int(value) if value.removeprefix("-").isdigit() and len(value) <= 11 else value
+    if kind == Int32 | None and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return deletion_cost.parse(value)
     return value
 
 

@@ -29,7 +29,7 @@ def decide(review: Review, rules: Rules) -> Decision:
 def _gpu_pod(pod: objects.Pod, body: Object, rules: Rules) -> Decision:
     name = rules.config.scheduler_name
     if not _is_wanted(request.parse(pod, rules.parsing).gpu, rules.config):
-        return _unchanged("no-gpu")
+        return _unchanged("no-gpu" if rules.config.scope == "gpu" else "not-annotated")
     if pod.spec.node_name:
         return _unchanged("node-name-set", f"spec.nodeName is set: the pod bypasses {name}")
     if pod.spec.scheduler_name not in ("", patches.DEFAULT_SCHEDULER, name):

@@ -20,7 +20,7 @@ class DoesNotApply(ValueError):
 
 def scheduler_name(body: Object, wanted: str) -> tuple[Operation, ...]:
     """Send the pod to a scheduler; the caller knows that it names the default one or none."""
-    current = body["spec"].get("schedulerName")
+    current = (body.get("spec") or {}).get("schedulerName")
     add = {"op": "add", "path": SCHEDULER_NAME, "value": wanted}
     if current == wanted:
         return ()
@@ -29,7 +29,7 @@ def scheduler_name(body: Object, wanted: str) -> tuple[Operation, ...]:
 
 def annotation(body: Object, key: str, value: str) -> tuple[Operation, ...]:
     """Add an annotation that is absent, and the map where that is absent too; never replace either."""
-    present = body["metadata"].get("annotations")
+    present = (body.get("metadata") or {}).get("annotations")
     if present is None:
         return ({"op": "add", "path": ANNOTATIONS, "value": {key: value}},)
     if present.get(key) is not None:

@@ -13,6 +13,14 @@ from cluster_model.verdict import BadRequest, Problem
 _SKIPPED = frozenset({"managedFields", "status"})
 _MISFIT = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|([^.\[]+)")
+_WORDS = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
 _JSON_TYPES = {"str": str, "int": int, "float": float, "bool": bool, "array": list, "object": dict}
 
 
@@ -44,11 +52,12 @@ def _problem(raw: Mapping[str, Any], text: str, prefix: str) -> Problem:
     if match is None:
         return Problem(f"{prefix}metadata", "…", text)
     wanted, got, pattern = match.groups()
+    rule = "must be " + " or ".join(_WORDS.get(word, word) for word in wanted.split(" | "))
     steps = [index or name for index, name in _STEP.findall(pattern or "")]
     for path, value in _walk(raw, steps, ""):
         if _is(value, got):
-            return Problem(prefix + path, value, f"must be {wanted.replace(' | ', ' or ')}")
-    return Problem(prefix + (pattern or "metadata"), got, f"must be {wanted}")
+            return Problem(prefix + path, value, rule)
+    return Problem(prefix + (pattern or "metadata"), got, rule)
 
 
 def _walk(value: Any, steps: list[str], path: str) -> Iterator[tuple[str, Any]]:
