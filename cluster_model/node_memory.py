@@ -20,8 +20,10 @@ def unit_mib(reader: LabelReader, naming: Naming) -> int | None:
     """Return the memory of one nvidia.com/gpu: a slice, a virtual card, or the card."""
     by_hand = reader.memory_mib(keys.HAND_MEMORY)
     by_driver = reader.memory_mib(keys.GFD_MEMORY)
-    if by_hand or by_driver:
-        return by_hand or by_driver
+    if by_hand or naming.contradicted:
+        return by_hand
+    if by_driver:
+        return by_driver
     if naming.counts_slices:
         return slice_mib(naming.slice_profile or "")
     if naming.product and naming.product.vgpu_profile:
@@ -31,6 +33,8 @@ def unit_mib(reader: LabelReader, naming: Naming) -> int | None:
 
 def card_mib(reader: LabelReader, naming: Naming) -> int | None:
     """Return the memory of one whole card, whatever the units are cut into."""
+    if naming.contradicted:
+        return reader.memory_mib(keys.HAND_MEMORY)
     virtual = naming.product is not None and naming.product.vgpu_profile is not None
     if not naming.counts_slices and not virtual:
         labelled = reader.memory_mib(keys.HAND_MEMORY) or reader.memory_mib(keys.GFD_MEMORY)

@@ -40,6 +40,7 @@ _PRECEDENCE = (
 _AKASH = re.compile(
     r"akash\.network/capabilities\.gpu\.vendor\.[^.]+\.model\.(?P<model>[^.]+)(?:\.ram\.(?P<ram>[^.]+))?(?:\..+)?"
 )
+Named = Mapping[str, Model | None]  # by label key, in order of precedence
 _MIG_PROFILE = re.compile(r"[0-9]+g\.[0-9]+gb.*")
 
 
@@ -53,20 +54,23 @@ class Naming:
     slice_profile: str | None = None  # MIG, single strategy: the profile behind every nvidia.com/gpu
     counts_slices: bool = False  # MIG, single strategy: count and memory describe slices
     akash: tuple[str, ...] = ()  # keys that describe the node's cards
+    contradicted: bool = False  # the labels name several cards
 
 
 def read(reader: LabelReader, known: KnownModels) -> Naming:
     """Find the model of a node's GPUs, and how they are cut."""
     instance = _instance(reader)
     akash = {key: model for key in reader.labels if (model := _akash_model(key, known))}
-    model = _model(reader, known, instance, akash)
+    named = {key: known.canonical(reader.labels[key]) for key in _PRECEDENCE if key in reader.labels}
+    model = _model(reader, named, instance, akash)
     product = known.canonical(reader.labels.get(keys.GFD_PRODUCT, ""))
     invalid = product is not None and product.mig_invalid
     if invalid:
         reader.doubt(keys.GFD_PRODUCT, "several kinds of MIG slice under one resource name cannot be told apart")
     profile = (product.mig_profile if product else None) or _gke_profile(reader)
     cut = bool(profile) or invalid or any(key in reader.labels for key in keys.GFD_SLICES)
-    return Naming(model, product, instance, profile, cut, tuple(sorted(akash)))
+    contradicted = model is None and bool(instance or akash or any(named.values()))
+    return Naming(model, product, instance, profile, cut, tuple(sorted(akash)), contradicted)
 
 
 def akash_memory_mib(naming: Naming) -> int | None:
@@ -76,11 +80,8 @@ def akash_memory_mib(naming: Naming) -> int | None:
     return next((int(found[1]) * 1024 for found in digits if found and int(found[1])), None)
 
 
-def _model(
-    reader: LabelReader, known: KnownModels, instance: Instance | None, akash: Mapping[str, Model]
-) -> Model | None:
+def _model(reader: LabelReader, named: Named, instance: Instance | None, akash: Mapping[str, Model]) -> Model | None:
     """Return the model by precedence; None when nothing names one or the labels contradict one another."""
-    named = {key: known.canonical(reader.labels[key]) for key in _PRECEDENCE if key in reader.labels}
     for key, model in named.items():
         if model is not None:
             return None if _contradicted(reader, key, named, instance) else model
@@ -91,7 +92,7 @@ def _model(
     return Model(instance.model) if instance else None
 
 
-def _contradicted(reader: LabelReader, key: str, named: Mapping[str, Model | None], instance: Instance | None) -> bool:
+def _contradicted(reader: LabelReader, key: str, named: Named, instance: Instance | None) -> bool:
     """Tell whether another authority names another card: then the labels describe one kind of several, or lie."""
     mine = named[key]
     if mine is None or key not in _AUTHORITIES:  # written by hand: an override
