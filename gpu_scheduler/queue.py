@@ -32,7 +32,7 @@ class Pool(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class QueuedPod:
-    """A pod that waits for a node, with the history of its attempts. Only the queue writes to it."""
+    """A pod that waits for a node, with the history of its attempts. Only the queue writes to it, but for `said`."""
 
     pending: PendingPod
     timestamp: float  # when it came, or when its last attempt failed
@@ -42,7 +42,9 @@ class QueuedPod:
     errors: int = 0  # in a row
     first_active: float | None = None
     cured_by: frozenset[Event] = frozenset()
+    rejectors: frozenset[str] = frozenset()  # the plugins of the last verdict
     missed: set[Event] = field(default_factory=set)  # events since it was popped
+    said: tuple[str, str] | None = None  # reason and message of the condition last written; the reports keep it
 
     @property
     def uid(self) -> str:
@@ -88,6 +90,11 @@ class SchedulingQueue:
         found = Counter(queued.pool for queued in self._pods.values())
         return {pool: found[pool] for pool in Pool if pool is not Pool.LEFT}
 
+    def rejected_by(self) -> Counter[tuple[str, str]]:
+        """Count the unschedulable pods by the plugins that rejected them and their scheduler's name."""
+        waiting = [queued for queued in self._pods.values() if queued.pool is Pool.UNSCHEDULABLE]
+        return Counter((name, q.pending.pod.spec.scheduler_name) for q in waiting for name in q.rejectors)
+
     def put(self, pending: PendingPod) -> None:
         """Take in a pod without a node, or the newer form of one that is here."""
         queued = self._pods.get(pending.pod.metadata.uid)
@@ -118,13 +125,13 @@ class SchedulingQueue:
         """Note that the pod has its node and is being bound: no event matters to it from here."""
         self._deciding.pop(queued, None)
 
-    def reject(self, queued: QueuedPod, cured_by: frozenset[Event]) -> None:
+    def reject(self, queued: QueuedPod, cured_by: frozenset[Event], rejectors: frozenset[str] = frozenset()) -> None:
         """Park a pod that fits nowhere until a cure comes; one that came during the attempt counts."""
         if not self._ended(queued):
             return
         queued.rejections += 1
         queued.errors = 0
-        queued.cured_by = cured_by
+        queued.cured_by, queued.rejectors = cured_by, rejectors
         cure = next((event for event in sorted(queued.missed) if event in cured_by or event is Event.POD_UPDATE), None)
         if cure is None:
             self._park(queued, "ScheduleAttemptFailure")
@@ -182,8 +189,10 @@ class SchedulingQueue:
     def _ended(self, queued: QueuedPod) -> bool:
         """Close the attempt; False when the pod has left meanwhile."""
         self._deciding.pop(queued, None)
+        if queued.pool is not Pool.IN_FLIGHT:
+            return False
         queued.timestamp = self._now()
-        return queued.pool is Pool.IN_FLIGHT
+        return True
 
     def _retry(self, queued: QueuedPod, event: str) -> None:
         over = queued.timestamp + self._backoff.seconds(queued.failures) <= self._now()

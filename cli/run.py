@@ -1,0 +1,48 @@
+"""The verb `run`: read the configuration, and only if all of it is right start the scheduler."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import uvloop
+
+from cluster_model.verdict import BadRequest
+from gpu_scheduler import config, logs, process, profiles
+
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+NAMESPACE = "gpu-scheduler"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="a KubeSchedulerConfiguration")
+    parser.add_argument(
+        "--kubeconfig", type=Path, metavar="FILE", help="how to reach the API server (default: as a pod in its cluster)"
+    )
+    parser.add_argument("--bind-address", default="0.0.0.0", help="where probes and metrics are served (%(default)s)")
+    parser.add_argument("--port", type=int, default=10259, help="0: any free one (%(default)s)")
+    parser.add_argument("--log-level", default="info", choices=["debug", "info", "warning", "error"])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Schedule until told to stop; 2 and nothing started when the configuration is wrong."""
+    try:
+        configured = config.load(args.config, profiles.KNOWN, own_namespace(NAMESPACE_FILE))
+        built = profiles.build(configured.profiles)
+    except BadRequest as refused:
+        for problem in refused.problems:
+            sys.stderr.write(f"{args.config}: {problem}\n")
+        return 2
+    logs.configure(args.log_level.upper())
+    kubeconfig = args.kubeconfig or (Path(configured.kubeconfig) if configured.kubeconfig else None)
+    options = process.Options(kubeconfig, args.bind_address, args.port)
+    uvloop.run(process.run(configured, built, options))
+    return 0
+
+
+def own_namespace(file: Path) -> str:
+    """Say in which namespace this pod runs; the product's own where it is no pod."""
+    try:
+        return file.read_text(encoding="utf-8").strip() or NAMESPACE
+    except OSError:
+        return NAMESPACE

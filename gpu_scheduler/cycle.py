@@ -1,0 +1,121 @@
+"""The scheduling cycle: pop, snapshot, decide, assume, hand over to the binder. One pod at a time, no call awaited."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from gpu_scheduler.binder import Attempt, Binder, Books
+from gpu_scheduler.logs import quoted
+from gpu_scheduler.queue import QueuedPod
+from scheduler_plugins import explain
+from scheduler_plugins.decide import decide
+from scheduler_plugins.framework import Decision, Profile
+
+log = logging.getLogger(__name__)
+
+FENCED_SECONDS = 0.1  # how soon it is looked again whether we may decide
+
+
+class Cycle:
+    """Decides for the pods of the queue while `run` runs; `news` wakes it when there is nothing to do."""
+
+    def __init__(
+        self,
+        books: Books,
+        profiles: Mapping[str, Profile],
+        binder: Binder,
+        now: Callable[[], float],
+        news: asyncio.Event,
+    ) -> None:
+        self._books = books
+        self._profiles = profiles
+        self._binder = binder
+        self._now = now
+        self._news = news
+
+    async def run(self, may_write: Callable[[], bool]) -> None:
+        """Decide until cancelled; I/O gets its turn after each pod."""
+        while True:
+            await self._binder.room()
+            if not may_write():
+                await asyncio.sleep(FENCED_SECONDS)
+            elif self.step():
+                await asyncio.sleep(0)
+            else:
+                await self._idle()
+
+    def step(self) -> bool:
+        """Try the next pod; False when there is none."""
+        queued = self._books.queue.pop()
+        if queued is None:
+            return False
+        if queued.pending.pod.metadata.deletion_timestamp:
+            self._books.reports.deleting(queued.pending.pod)
+            self._books.queue.remove(queued.uid)
+            return True
+        started = self._now()
+        try:
+            self._settle(queued, self._decide(queued), started)
+        except Exception as bug:  # noqa: BLE001 - the outermost frame of a pod's attempt: one pod fails, not the process
+            self._broken(queued, bug, started)
+        return True
+
+    def _decide(self, queued: QueuedPod) -> Decision:
+        profile = self._profiles[queued.pending.pod.spec.scheduler_name]
+        return decide(queued.pending, self._books.state.snapshot(), profile)
+
+    def _settle(self, queued: QueuedPod, decision: Decision, started: float) -> None:
+        seconds = self._now() - started
+        self._books.metrics.decided(seconds)
+        node = decision.node
+        if node is None:
+            self._reject(queued, decision, started)
+            return
+        self._books.state.assume(queued.pending, node)
+        self._books.queue.decided(queued)
+        self._binder.start(Attempt(queued, node, started))
+        meta = queued.pending.pod.metadata
+        log.info(
+            "pod assigned pod=%s/%s node=%s nodes=%d feasible=%d score=%d attempt=%d ms=%.3f",
+            meta.namespace,
+            meta.name,
+            node,
+            len(decision.snapshot),
+            len(decision.rows),
+            decision.total[decision.best],
+            queued.attempts,
+            seconds * 1000,
+        )
+
+    def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
+        sentence = explain.sentence(decision)
+        seconds = self._now() - started
+        self._books.queue.reject(queued, decision.cured_by, decision.rejectors)
+        self._books.reports.failed(queued, "Unschedulable", sentence)
+        meta = queued.pending.pod.metadata
+        self._books.metrics.ended("unschedulable", queued.pending.pod.spec.scheduler_name, seconds)
+        log.info(
+            "pod unschedulable pod=%s/%s nodes=%d attempt=%d ms=%.3f message=%s",
+            meta.namespace,
+            meta.name,
+            len(decision.snapshot),
+            queued.attempts,
+            seconds * 1000,
+            quoted(sentence),
+        )
+
+    def _broken(self, queued: QueuedPod, bug: Exception, started: float) -> None:
+        meta = queued.pending.pod.metadata
+        log.exception("attempt broke pod=%s/%s attempt=%d", meta.namespace, meta.name, queued.attempts)
+        profile = queued.pending.pod.spec.scheduler_name
+        self._books.metrics.ended("error", profile, self._now() - started)
+        self._books.queue.fail(queued)
+        self._books.reports.failed(queued, "SchedulerError", f"{type(bug).__name__}: {bug}")
+
+    async def _idle(self) -> None:
+        self._news.clear()
+        try:
+            async with asyncio.timeout(self._books.queue.wait_seconds()):
+                await self._news.wait()
+        except TimeoutError:
+            return

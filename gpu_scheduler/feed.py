@@ -1,0 +1,124 @@
+"""Carries what the watches say into the cluster's state and the queue. Reads each pod once, decides nothing."""
+
+import logging
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from cluster_model import objects
+from cluster_model.node_facts import Untrusted
+from cluster_model.pod import PendingPod
+from cluster_model.state import TERMINAL, ClusterState
+from gpu_scheduler.logs import quoted
+from gpu_scheduler.queue import SchedulingQueue
+from kube_client.changes import Added, Change, Deleted, Modified, Synced
+
+log = logging.getLogger(__name__)
+
+
+class Feed:
+    """The one writer of the state and the queue beside the scheduling cycle."""
+
+    def __init__(
+        self,
+        state: ClusterState,
+        queue: SchedulingQueue,
+        scheduler_names: Collection[str],
+        unreadable: Callable[[str], None],  # counts a fact of a node, by its label, that could not be read
+    ) -> None:
+        self._state = state
+        self._queue = queue
+        self._names = frozenset(scheduler_names)
+        self._count_unreadable = unreadable
+        self._unreadable: dict[str, tuple[Untrusted, ...]] = {}
+        self._backlog: dict[str, objects.Pod] | None = {}
+
+    def node(self, change: Change[objects.Node]) -> None:
+        """Take one change of a node, and wake the pods it could cure."""
+        match change:
+            case Added(node) | Modified(node):
+                self._queue.wake(self._state.set_node(node))
+                self._note_unreadable(node.metadata.name)
+            case Deleted(node):
+                self._queue.wake(self._state.remove_node(node.metadata.name))
+                self._unreadable.pop(node.metadata.name, None)
+            case Synced():
+                pass
+
+    def pod(self, change: Change[objects.Pod]) -> None:
+        """Take one change of a pod: ours without a node wait in the queue, those with one count on their node."""
+        match change:
+            case Added(pod):
+                self._take(pod)
+            case Modified(pod, old):
+                if not _only_its_status(pod, old):
+                    self._take(pod)
+            case Deleted(pod):
+                self._leave(pod.metadata.uid)
+                self._queue.wake(self._state.remove_pod(pod.metadata.uid))
+            case Synced():
+                self._queue_backlog()
+
+    def _take(self, pod: objects.Pod) -> None:
+        uid = pod.metadata.uid
+        if pod.spec.node_name or pod.status.phase in TERMINAL:
+            pending = self._read(pod)
+            self._leave(uid)
+            self._queue.wake(self._state.set_pod(pending))
+        elif uid in self._queue:
+            self._queue.put(self._read(pod))
+        elif pod.spec.scheduler_name not in self._names or self._state.holds(uid) is not None:
+            return  # not ours, or older news than our own binding
+        elif self._backlog is not None:
+            self._backlog[uid] = pod
+        else:
+            self._queue.put(self._read(pod))
+
+    def _read(self, pod: objects.Pod) -> PendingPod:
+        """Read a pod; the reading of a queued one holds on when only its node or its status is new."""
+        queued = self._queue.get(pod.metadata.uid)
+        if queued is not None and _same_request(pod, queued.pending.pod):
+            return PendingPod(pod, queued.pending.request)
+        return PendingPod.read(pod)
+
+    def _leave(self, uid: str) -> None:
+        self._queue.remove(uid)
+        if self._backlog is not None:
+            self._backlog.pop(uid, None)
+
+    def _queue_backlog(self) -> None:
+        """Queue what waited before we came, in the order in which it was created: a list comes by name."""
+        waited, self._backlog = self._backlog or {}, None
+        for pod in sorted(waited.values(), key=lambda pod: pod.metadata.creation_timestamp):
+            self._queue.put(self._read(pod))
+
+    def _note_unreadable(self, name: str) -> None:
+        record = self._state.node(name)
+        found = record.unreadable if record is not None else ()
+        before = self._unreadable.get(name, ())
+        if found == before:
+            return
+        self._unreadable[name] = found
+        for fact in found:
+            if fact not in before:
+                self._count_unreadable(fact.label)
+        said = ", ".join(f"{fact.label}={fact.value}: {fact.why}" for fact in found)
+        log.warning("node facts unreadable node=%s facts=%s", name, quoted(said))
+
+
+def _only_its_status(new: objects.Pod, old: objects.Pod) -> bool:
+    """Whether nothing is new that counts: the pod runs where it ran and asks for what it asked for."""
+    node = new.spec.node_name
+    return bool(node) and node == old.spec.node_name and new.status.phase not in TERMINAL and _same_request(new, old)
+
+
+def _same_request(new: objects.Pod, old: objects.Pod) -> bool:
+    """Whether a pod asks for the same as before, wherever it is and whatever became of it."""
+    spec = old.spec
+    if spec.node_name != new.spec.node_name:
+        spec = msgspec.structs.replace(spec, node_name=new.spec.node_name)
+    return (
+        spec == new.spec
+        and old.metadata.annotations == new.metadata.annotations
+        and old.metadata.labels == new.metadata.labels
+    )

@@ -1,0 +1,129 @@
+"""What the process counts, under kube-scheduler's names and buckets where it has them. Series are looked up once."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MILLISECOND_BUCKETS = tuple(0.001 * 2**n for n in range(15))
+SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
+ATTEMPT_BUCKETS = tuple(float(2**n) for n in range(5))
+QUEUES = ("active", "backoff", "unschedulable", "gated", "incomplete", "pending")
+MOST_ATTEMPTS = 15  # the label says 15+ from here
+RESULTS = ("scheduled", "unschedulable", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What is read at the moment of the scrape."""
+
+    pending_pods: Mapping[str, int]  # by queue
+    unschedulable_pods: Mapping[tuple[str, str], int]  # by plugin and profile
+    cache_size: Mapping[str, int]  # nodes, pods, assumed_pods
+    binds_in_flight: int
+    leader: bool
+
+
+class Metrics:
+    """The series of one scheduler process, in a registry of their own."""
+
+    def __init__(self, profiles: Iterable[str]) -> None:
+        self.registry = CollectorRegistry()
+        attempts = self._counter("schedule_attempts", "Attempts to schedule a pod", "result", "profile")
+        took = self._histogram(
+            "scheduling_attempt_duration_seconds", "Decision and binding", MILLISECOND_BUCKETS, "result", "profile"
+        )
+        pairs = [(result, profile) for result in RESULTS for profile in profiles]
+        self._attempts = {pair: attempts.labels(*pair) for pair in pairs}
+        self._took = {pair: took.labels(*pair) for pair in pairs}
+        self._algorithm = self._histogram(
+            "scheduling_algorithm_duration_seconds", "The decision alone", MILLISECOND_BUCKETS
+        )
+        self._tries = self._histogram("pod_scheduling_attempts", "Attempts until a pod was bound", ATTEMPT_BUCKETS)
+        sli = self._histogram(
+            "pod_scheduling_sli_duration_seconds", "From first active to bound", SLI_BUCKETS, "attempts"
+        )
+        labels = [*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+"]
+        self._sli = [sli.labels(label) for label in labels]
+        self._incoming = self._counter("queue_incoming_pods", "Pods that entered a queue", "queue", "event")
+        self._entered: dict[tuple[str, str], Counter] = {}
+        self._unreadable_facts = Counter(
+            "gpu_scheduler_unreadable_node_facts",
+            "Facts of a node that could not be read and count as unknown",
+            ["label"],
+            registry=self.registry,
+        )
+
+    def observe_levels(self, read: Callable[[], Levels], lease_name: str) -> None:
+        """Add the gauges, which ask for their values at each scrape."""
+        self.registry.register(_LevelCollector(read, lease_name))
+
+    def incoming(self, queue: str, event: str) -> None:
+        """Count a pod that entered a queue."""
+        series = self._entered.get((queue, event))
+        if series is None:
+            series = self._entered[queue, event] = self._incoming.labels(queue, event)
+        series.inc()
+
+    def unreadable(self, label: str) -> None:
+        """Count a fact of a node that could not be read."""
+        self._unreadable_facts.labels(label).inc()
+
+    def decided(self, seconds: float) -> None:
+        """Note how long a decision took."""
+        self._algorithm.observe(seconds)
+
+    def ended(self, result: str, profile: str, seconds: float) -> None:
+        """Count an attempt by its result and how long it took."""
+        self._attempts[result, profile].inc()
+        self._took[result, profile].observe(seconds)
+
+    def bound(self, attempts: int, seconds: float) -> None:
+        """Note how many attempts and how long a pod needed from its first moment in the active queue."""
+        self._tries.observe(attempts)
+        self._sli[min(attempts, MOST_ATTEMPTS) - 1].observe(seconds)
+
+    def text(self) -> bytes:
+        """Write everything in Prometheus' text form."""
+        return generate_latest(self.registry)
+
+    def _counter(self, name: str, about: str, *labels: str) -> Counter:
+        return Counter(f"scheduler_{name}", about, labels, registry=self.registry)
+
+    def _histogram(self, name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+        return Histogram(f"scheduler_{name}", about, labels, buckets=buckets, registry=self.registry)
+
+
+class _LevelCollector(Collector):
+    def __init__(self, read: Callable[[], Levels], lease_name: str) -> None:
+        self._read = read
+        self._lease_name = lease_name
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        levels = self._read()
+        queues = {queue: levels.pending_pods.get(queue, 0) for queue in QUEUES}
+        yield _gauge("scheduler_pending_pods", "Pods that wait, by queue", "queue", queues)
+        yield _gauge("scheduler_cache_size", "Nodes and pods known", "type", levels.cache_size)
+        unschedulable = GaugeMetricFamily(
+            "scheduler_unschedulable_pods", "Pods that a plugin rejected", labels=["plugin", "profile"]
+        )
+        for (plugin, profile), count in levels.unschedulable_pods.items():
+            unschedulable.add_metric([plugin, profile], count)
+        yield unschedulable
+        in_flight = {"binding": levels.binds_in_flight}
+        yield _gauge("scheduler_goroutines", "Calls in flight", "operation", in_flight)
+        leader = {self._lease_name: int(levels.leader)}
+        yield _gauge("leader_election_master_status", "1 where this process decides", "name", leader)
+
+
+def _gauge(name: str, about: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
+    gauge = GaugeMetricFamily(name, about, labels=[label])
+    for value, count in values.items():
+        gauge.add_metric([value], count)
+    return gauge

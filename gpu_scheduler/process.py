@@ -1,0 +1,172 @@
+"""The scheduler process from start to end: what it consists of, in which order it starts, and how it stops."""
+
+import asyncio
+import logging
+import signal
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from cluster_model import objects
+from cluster_model.state import ClusterState
+from gpu_scheduler import server
+from gpu_scheduler.binder import Binder, Books, Rules
+from gpu_scheduler.config import Config
+from gpu_scheduler.config import LeaderElection as Election
+from gpu_scheduler.cycle import Cycle
+from gpu_scheduler.feed import Feed
+from gpu_scheduler.leadership import Alone, Elected, Leadership
+from gpu_scheduler.levels import Sources, read
+from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.reports import Reports
+from gpu_scheduler.watches import Watch
+from kube_client import binding
+from kube_client.client import Client
+from kube_client.event_bodies import Reporter
+from kube_client.events import Recorder
+from kube_client.lease import LeaderElector, LeaseName
+from kube_client.lease_record import Terms
+from kube_client.listing import Resource
+from kube_client.watch import Reflector
+from scheduler_plugins.framework import Profile
+
+log = logging.getLogger(__name__)
+
+NODES = Resource("/api/v1/nodes", objects.Node)
+# As kube-scheduler: a pod that finishes leaves the selection and is told as deleted.
+PODS = Resource("/api/v1/pods", objects.Pod, {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says beside the configuration file."""
+
+    kubeconfig: Path | None
+    address: str = "0.0.0.0"
+    port: int = 10259
+    grace_seconds: float = 20.0
+
+
+async def run(config: Config, profiles: Mapping[str, Profile], options: Options) -> None:
+    """Schedule until SIGTERM or SIGINT; return after what was begun is finished."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    async with _scheduler(config, profiles, options) as scheduler:
+        await scheduler.run(stopping)
+
+
+@asynccontextmanager
+async def _scheduler(config: Config, profiles: Mapping[str, Profile], options: Options) -> AsyncIterator["Scheduler"]:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(Client.connect(options.kubeconfig))
+        # Renewals must never stand in line behind bindings, so the Lease has a client of its own.
+        lease_client = await stack.enter_async_context(Client.connect(options.kubeconfig))
+        leadership = _leadership(config.leader_election, lease_client)
+        yield Scheduler(client, leadership, config, profiles, options)
+
+
+def _leadership(election: Election, client: Client) -> Leadership:
+    if not election.leader_elect:
+        return Alone()
+    terms = Terms(
+        lease_duration=timedelta(seconds=election.lease_seconds),
+        renew_deadline=timedelta(seconds=election.renew_deadline_seconds),
+        retry_period=timedelta(seconds=election.retry_seconds),
+    )
+    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+    lease = LeaseName(election.resource_namespace, election.resource_name)
+    return Elected(LeaderElector(client, lease, identity, terms))
+
+
+class Scheduler:
+    """All parts of one process, wired once."""
+
+    def __init__(
+        self,
+        client: Client,
+        leadership: Leadership,
+        config: Config,
+        profiles: Mapping[str, Profile],
+        options: Options,
+    ) -> None:
+        self._leadership = leadership
+        self._options = options
+        self._stopping = False
+        news = asyncio.Event()
+        metrics = Metrics(profiles)
+        queue = SchedulingQueue(config.backoff, time.monotonic, metrics.incoming)
+        state = ClusterState()
+        self._recorders = _recorders(client, profiles)
+        self._reports = Reports(client, self._recorders)
+        books = Books(state, queue, self._reports, metrics)
+        rules = Rules(leadership.may_write, time.monotonic, backoff=config.backoff)
+        self._binder = Binder(lambda queued, node: binding.bind(client, queued.pending.pod, node), books, rules, news)
+        self._cycle = Cycle(books, profiles, self._binder, time.monotonic, news)
+        feed = Feed(state, queue, profiles, metrics.unreadable)
+        self._nodes = Watch(Reflector(client, NODES), feed.node, news)
+        self._pods = Watch(Reflector(client, PODS), feed.pod, news)
+        sources = Sources(state, queue, self._binder, leadership)
+        metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
+        self._metrics = metrics
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Serve probes, follow the cluster and decide in our terms, until told to stop; then end in good order."""
+        app = server.application(self._live(), self._ready(), self._metrics.text)
+        async with server.serve(app, self._options.address, self._options.port) as port, asyncio.TaskGroup() as group:
+            log.info("serving address=%s port=%d", self._options.address, port)
+            background = [group.create_task(work) for work in self._background()]
+            deciding = group.create_task(self._leadership.serve(self._term))
+            await _either(stopping, deciding)
+            log.info("stopping binds_in_flight=%d", len(self._binder))
+            self._stopping = True
+            deciding.cancel()
+            await asyncio.wait({deciding})
+            await self._reports.drain(self._options.grace_seconds / 4)
+            for task in background:
+                task.cancel()
+        log.info("stopped")
+
+    def _background(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._nodes.run(), self._pods.run(), *(recorder.run() for recorder in self._recorders.values())]
+
+    async def _term(self) -> None:
+        """Decide while we lead: first catch up with what the leader before us has bound, at last wait for our binds."""
+        await self._nodes.synced()
+        await self._pods.relist()
+        log.info("deciding")
+        try:
+            await self._cycle.run(self._leadership.may_write)
+        finally:
+            if not await self._binder.drain(self._options.grace_seconds):
+                log.warning("bindings unanswered count=%d", len(self._binder))
+
+    def _live(self) -> dict[str, server.Check]:
+        return {"leaderElection": self._leadership.unhealthy}
+
+    def _ready(self) -> dict[str, server.Check]:
+        return {
+            "nodes": lambda: None if self._nodes.healthy else "not in step with the API server",
+            "pods": lambda: None if self._pods.healthy else "not in step with the API server",
+            "shutdown": lambda: "stopping" if self._stopping else None,
+        }
+
+
+def _recorders(client: Client, profiles: Mapping[str, Profile]) -> dict[str, Recorder]:
+    host = socket.gethostname()
+    return {name: Recorder(client, Reporter(name, f"{name}-{host}")) for name in profiles}
+
+
+async def _either(stopping: asyncio.Event, deciding: "asyncio.Task[None]") -> None:
+    """Wait for the order to stop; a deciding task that ends by itself has met a bug, which its group raises."""
+    stop = asyncio.create_task(stopping.wait())
+    await asyncio.wait({stop, deciding}, return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()

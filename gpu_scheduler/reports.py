@@ -1,0 +1,88 @@
+"""Tells users what became of a pod: events, and the PodScheduled condition of one without a node. Decides nothing."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from cluster_model import objects
+from gpu_scheduler.logs import quoted
+from gpu_scheduler.queue import QueuedPod
+from kube_client import conditions, event_bodies
+from kube_client.client import Client
+from kube_client.conditions import Reason
+from kube_client.errors import ApiError
+from kube_client.events import Recorder
+
+log = logging.getLogger(__name__)
+
+PATCHES_IN_FLIGHT = 32
+
+
+class Reports:
+    """One recorder a profile, and at most one condition patch in flight a pod."""
+
+    def __init__(self, client: Client, recorders: Mapping[str, Recorder]) -> None:
+        self._client = client
+        self._recorders = recorders
+        self._patches: dict[str, asyncio.Task[None]] = {}
+        self._slots = asyncio.Semaphore(PATCHES_IN_FLIGHT)
+
+    def bound(self, pod: objects.Pod, node: str) -> None:
+        """Say that the pod has its node."""
+        self._record(pod, event_bodies.scheduled(pod, node))
+
+    def deleting(self, pod: objects.Pod) -> None:
+        """Say that a pod on its way out is not scheduled any more."""
+        meta = pod.metadata
+        self._record(pod, event_bodies.failed_scheduling(f"skip schedule deleting pod: {meta.namespace}/{meta.name}"))
+
+    def failed(self, queued: QueuedPod, reason: Reason, message: str) -> None:
+        """Say why the pod has no node: an event each time, the condition where it is new."""
+        pod = queued.pending.pod
+        self._record(pod, event_bodies.failed_scheduling(message))
+        if queued.said != (reason, message):
+            queued.said = (reason, message)
+            self._start_patch(queued, reason, message)
+
+    async def settled(self, uid: str) -> None:
+        """Wait until no condition of the pod is on its way, which could overtake what happens next."""
+        patch = self._patches.get(uid)
+        if patch is not None:
+            await asyncio.wait({patch})
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Let what is on its way arrive, at most so long."""
+        patches = set(self._patches.values())
+        if patches:
+            await asyncio.wait(patches, timeout=timeout_seconds)
+        await asyncio.gather(*(recorder.drain(timeout_seconds) for recorder in self._recorders.values()))
+
+    def _record(self, pod: objects.Pod, words: event_bodies.Words) -> None:
+        self._recorders[pod.spec.scheduler_name].record(pod, words)
+
+    def _start_patch(self, queued: QueuedPod, reason: Reason, message: str) -> None:
+        uid = queued.uid
+        before = self._patches.get(uid)
+        task = asyncio.create_task(self._patch(queued, reason, message, before))
+        self._patches[uid] = task
+        task.add_done_callback(lambda done: self._forget(uid, done))
+
+    def _forget(self, uid: str, done: "asyncio.Task[None]") -> None:
+        if self._patches.get(uid) is done:
+            del self._patches[uid]
+
+    async def _patch(
+        self, queued: QueuedPod, reason: Reason, message: str, before: "asyncio.Task[None] | None"
+    ) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        if queued.said != (reason, message):
+            return  # overtaken by newer words
+        pod = queued.pending.pod
+        try:
+            async with self._slots:
+                await conditions.set_unscheduled(self._client, pod, reason, message)
+        except ApiError as error:
+            queued.said = None
+            meta = pod.metadata
+            log.warning("condition not written pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))

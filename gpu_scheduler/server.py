@@ -1,0 +1,50 @@
+"""The process's own small HTTP server: /healthz, /livez, /readyz and /metrics. It answers, and changes nothing."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from gpu_scheduler.metrics import CONTENT_TYPE
+
+Check = Callable[[], str | None]  # what is wrong; None when nothing is
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def application(live: Mapping[str, Check], ready: Mapping[str, Check], metrics: Callable[[], bytes]) -> web.Application:
+    """Build the server's routes; the checks are asked at each probe."""
+    app = web.Application()
+    app.router.add_get("/healthz", _probe(live))
+    app.router.add_get("/livez", _probe(live))
+    app.router.add_get("/readyz", _probe({**live, **ready}))
+    app.router.add_get("/metrics", _metrics(metrics))
+    return app
+
+
+@asynccontextmanager
+async def serve(app: web.Application, address: str, port: int) -> AsyncIterator[int]:
+    """Serve while the context lasts; give the port, which is free and new where 0 was asked for."""
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, address, port).start()
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+def _probe(checks: Mapping[str, Check]) -> Handler:
+    async def answer(_request: web.Request) -> web.Response:
+        found = {name: check() for name, check in checks.items()}
+        failed = any(found.values())
+        lines = [f"[-]{name} failed: {wrong}" if wrong else f"[+]{name} ok" for name, wrong in found.items()]
+        return web.Response(status=503 if failed else 200, text="\n".join(lines) + "\n" if failed else "ok")
+
+    return answer
+
+
+def _metrics(text: Callable[[], bytes]) -> Handler:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(body=text(), headers={"Content-Type": CONTENT_TYPE})
+
+    return answer
