@@ -1,5 +1,6 @@
 """How a node is understood, as the JSON object of `gpu-scheduler read node`. Opens and prints no file itself."""
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -41,8 +42,13 @@ def _node(document: dict[str, Any]) -> objects.Node:
     try:
         return msgspec.convert(picked, objects.Node)
     except msgspec.ValidationError as error:
-        rule, _, path = str(error).partition(" - at `$.")
-        raise BadRequest(Problem(path.rstrip("`"), msgspec.UNSET, rule)) from None
+        raise BadRequest(_problem(str(error))) from None
+
+
+def _problem(message: str) -> Problem:
+    """Turn msgspec's words, "Expected `object`, got `array` - at `$.status`", into the API server's form."""
+    found = re.fullmatch(r"Expected `(?P<wanted>.+)`, got `(?P<got>.+)` - at `\$\.(?P<path>.+)`", message)
+    return Problem(found["path"], found["got"], f"must be {found['wanted']}") if found else Problem("node", "", message)
 
 
 def _picked(part: Any, fields: tuple[str, ...]) -> Any:
