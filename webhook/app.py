@@ -83,6 +83,7 @@ class _Served:
             self.metrics.body_bytes.labels(self.endpoint.path).observe(len(body))
             asked = review.read(body)
         except RequestEntityTooLarge:
+            _drain(flask.request.environ["wsgi.input"], self.rules.config.server.body_limit_mib << 22)
             return self._refuse(413, "size", _TOO_LARGE)
         except ClientDisconnected:
             return self._refuse(400, "read", "the body ended early")
@@ -107,6 +108,12 @@ class _Served:
         self.metrics.errors.labels(stage).inc()
         _log.warning("request not readable", extra=logs.fields(path=self.endpoint.path, stage=stage, why=text))
         return Response(text + "\n", status, content_type=_PLAIN)
+
+
+def _drain(stream: Any, most: int) -> None:
+    """Read on over a body that is too large: a client still writing would see a reset instead of the refusal."""
+    while most > 0 and (chunk := stream.read(min(most, 1 << 16))):
+        most -= len(chunk)
 
 
 def _about(path: str, asked: Review, decision: Decision | None = None) -> Any:

@@ -60,8 +60,8 @@ class _Gunicorn(BaseApplication):  # type: ignore[misc]
 
 def run(config: Config, options: Options) -> int:
     """Serve until SIGTERM; raise BadRequest where there is nothing to serve with."""
-    logging.config.dictConfig(logs.settings(config.log_level))
     _check(options)
+    logging.config.dictConfig(logs.settings(config.log_level))
     scratch = Path(tempfile.mkdtemp(prefix="gpu-scheduler-webhook-", dir=_memory()))
     metrics, readiness = _observed(options, scratch)
     probing, master = _fork_probes(options, metrics, readiness), os.getpid()

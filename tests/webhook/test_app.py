@@ -1,6 +1,7 @@
 """The application: bad input, limits, failures of our own, logs."""
 
 import dataclasses
+import io
 import json
 import logging
 from typing import Any
@@ -138,3 +139,19 @@ def test_probes_are_served_beside_the_admission_paths() -> None:
     browser = client()
 
     assert [browser.get(path).status_code for path in ("/healthz", "/readyz", "/metrics")] == [200] * 3
+
+
+def test_body_far_over_the_limit_is_not_read_to_its_end() -> None:
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def read(self, size: int = -1) -> bytes:
+            self.given += size
+            return b" " * size
+
+    endless = Endless()
+    environ = {"wsgi.input": endless, "CONTENT_LENGTH": str(1 << 40)}
+    browser = create_app(configuration.read("server: {bodyLimitMib: 1}")).test_client()
+
+    assert browser.post("/mutate", environ_overrides=environ).status_code == 413
+    assert endless.given == 4 << 20
