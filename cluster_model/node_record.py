@@ -27,7 +27,7 @@ class NodeRecord:
             return cls(node, before.facts, before.allocatable, before.unreadable)
         facts = node_facts.read(node, extra_models)
         allocatable, unreadable = _amounts(node)
-        return cls(node, facts, allocatable, facts.untrusted + unreadable)
+        return cls(node, facts, allocatable, tuple(dict.fromkeys(facts.untrusted + unreadable)))
 
 
 def changes(before: NodeRecord, after: NodeRecord) -> frozenset[Event]:

@@ -28,9 +28,9 @@ class Verdict:
     table: tuple[ReasonSet, ...]  # table[k - 1] explains code k
 
     @classmethod
-    def where(cls, rejected: Mask, *reasons: Reason) -> "Verdict":
-        """Reject the marked nodes, all with the same reasons."""
-        return cls(sealed(rejected.view(np.uint8)), (reasons,))
+    def where(cls, rejected: Mask, *reasons: Reason) -> "Verdict | None":
+        """Reject the marked nodes, all with the same reasons; None where none is marked."""
+        return cls(sealed(rejected.view(np.uint8)), (reasons,)) if rejected.any() else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,10 +51,10 @@ def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     total = snapshot.allocatable(gpu_names.GPU)
     short = total - snapshot.requested(gpu_names.GPU) < gpu.units
     if not short.any():
-        return Verdict(unfit, TABLE)
-    hopeless = (total < gpu.units) | unfit.view(np.bool_)
-    codes = np.where(short, np.where(hopeless, np.uint8(TOO_FEW), np.uint8(TAKEN)), unfit)
-    return Verdict(codes, TABLE)
+        return None if unfit is None else Verdict(unfit, TABLE)
+    hopeless = total < gpu.units if unfit is None else (total < gpu.units) | (unfit > 0)
+    found = short.astype(np.uint8) + (short & hopeless)  # TAKEN, or TOO_FEW where that cannot change
+    return Verdict(found if unfit is None else np.where(short, found, unfit), TABLE)
 
 
 def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores:
@@ -65,20 +65,23 @@ def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores
     total = snapshot.allocatable(gpu_names.GPU).take(rows)
     taken = snapshot.requested(gpu_names.GPU).take(rows)
     counted = total - taken if args.count == "free" else total
-    fit = np.maximum(MAX_SCORE - 10 * np.abs(counted - gpu.units), 0)
-    idle = (MAX_SCORE * (1 - _utilization(snapshot.nodes, rows, total, taken))).astype(np.int64)
-    return np.where(total > 0, (7 * fit + 3 * idle) // 10, 0)
+    fit: Scores = np.maximum(MAX_SCORE - 10 * np.abs(counted - gpu.units), 0)
+    idle: Scores = (MAX_SCORE * (1 - _utilization(snapshot.nodes, rows, total, taken))).astype(np.int64)
+    score: Scores = (7 * fit + 3 * idle) // 10 * (total > 0)
+    return score
 
 
 def _utilization(nodes: NodeColumns, rows: Rows, total: Amounts, taken: Amounts) -> Shares:
     """Take what the node says, else the share of its GPUs that is assigned."""
     assigned = np.minimum(taken / np.maximum(total, 1), 1.0)
+    if not nodes.remembered((NAME, "said"), lambda: bool((nodes.gpu_utilization != UNKNOWN).any())):
+        return assigned
     said = nodes.gpu_utilization.take(rows)
     return np.where(said == UNKNOWN, assigned, said)
 
 
-def _unfit(gpu: GpuRequest, nodes: NodeColumns) -> Codes:
-    """Judge model and memory, which only a change of the node can mend."""
+def _unfit(gpu: GpuRequest, nodes: NodeColumns) -> Codes | None:
+    """Judge model and memory, which only a change of the node can mend; None where all nodes will do."""
     codes = np.zeros(len(nodes.names), np.uint8)
     known, needed = nodes.gpu_memory_mib, _needed_mib(gpu, nodes)
     codes[known * OF_SHOWN < needed * OF_ASKED] = LITTLE_MEMORY
@@ -86,7 +89,7 @@ def _unfit(gpu: GpuRequest, nodes: NodeColumns) -> Codes:
     if gpu.models:
         codes[~nodes.gpu_model.among({model.name for model in gpu.models})] = OTHER_MODEL
         codes[nodes.gpu_model.among([None])] = NO_MODEL
-    return sealed(codes)
+    return sealed(codes) if codes.any() else None
 
 
 def _needed_mib(gpu: GpuRequest, nodes: NodeColumns) -> Amounts:

@@ -81,12 +81,12 @@ def _affinity(pod: PendingPod) -> objects.NodeAffinity:
 
 def _check(
     added: NodeSelector | None, own: NodeSelector | None, selector: objects.Labels, nodes: NodeColumns
-) -> Verdict:
+) -> Verdict | None:
     codes = np.zeros(len(nodes.names), np.uint8)
     codes[~_selected(own, selector, nodes)] = 2
     if added is not None:
         codes[~selectors.any_matching(added.node_selector_terms, nodes)] = 1
-    return Verdict(sealed(codes), ((NOT_ADDED,), (NOT_MATCHED,)))
+    return Verdict(sealed(codes), ((NOT_ADDED,), (NOT_MATCHED,))) if codes.any() else None
 
 
 def _selected(required: NodeSelector | None, selector: objects.Labels, nodes: NodeColumns) -> Mask:

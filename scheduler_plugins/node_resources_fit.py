@@ -5,16 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cluster_model.columns import Amounts, Mask
+from cluster_model.columns import Mask
 from cluster_model.pod import PendingPod
-from cluster_model.snapshot import Snapshot
+from cluster_model.snapshot import Rows, Snapshot
 from cluster_model.verdict import Event, Reason
 from scheduler_plugins.fit_args import FitArgs
-from scheduler_plugins.framework import Codes, ReasonSet, Verdict, code_type, cures
+from scheduler_plugins.framework import ReasonSet, Verdict, code_type, cures
 
 NODE = cures(Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.POD_UPDATE)
 POD_LEFT = cures(Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_UPDATE)
 TOO_MANY_PODS = Reason("Too many pods", NODE | POD_LEFT)
+STATES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +26,11 @@ class Shortage:
     short: Mask  # [node]
     hopeless: Mask  # [node]
 
-    def reason(self, state: int) -> Reason:
-        """Return the reason for a state above 0: 1 is short now, 2 is short for ever."""
-        return Reason(f"Insufficient {self.resource}", NODE if state > 1 else NODE | POD_LEFT)
+    def reasons(self, state: int) -> ReasonSet:
+        """Return what to say of a node: nothing in state 0, short now in 1, short for ever in 2."""
+        if not state:
+            return ()
+        return (Reason(f"Insufficient {self.resource}", NODE if state > 1 else NODE | POD_LEFT),)
 
 
 def check(pod: PendingPod, snapshot: Snapshot, args: FitArgs) -> Verdict | None:
@@ -35,12 +38,12 @@ def check(pod: PendingPod, snapshot: Snapshot, args: FitArgs) -> Verdict | None:
     full = snapshot.usage.pods >= snapshot.nodes.max_pods
     shortages = tuple(_shortages(pod.request.resources, snapshot, args))
     if not shortages:
-        return Verdict.where(full, TOO_MANY_PODS) if full.any() else None
-    # A mixed-base number per node: the lowest digit for the pods, then one for each shortage.
-    states = full.astype(np.int64)
-    for place, shortage in enumerate(shortages):
-        states += (shortage.short.view(np.int8) + shortage.hopeless.view(np.int8)) * np.int64(2 * 3**place)
-    return _numbered(states, shortages)
+        return Verdict.where(full, TOO_MANY_PODS)
+    codes: Rows = full.astype(np.intp)
+    sets: tuple[ReasonSet, ...] = ((), (TOO_MANY_PODS,))
+    for shortage in shortages:
+        codes, sets = _joined(codes, sets, shortage)
+    return Verdict(codes.astype(code_type(len(sets) - 1)), sets[1:])
 
 
 def _shortages(asked: Mapping[str, int], snapshot: Snapshot, args: FitArgs) -> Iterator[Shortage]:
@@ -53,18 +56,11 @@ def _shortages(asked: Mapping[str, int], snapshot: Snapshot, args: FitArgs) -> I
             yield Shortage(resource, short, allocatable < amount)
 
 
-def _numbered(states: Amounts, shortages: tuple[Shortage, ...]) -> Verdict:
-    """Give each combination that occurs a code of its own, 0 to the one without any."""
-    found, inverse = np.unique(np.append(states, 0), return_inverse=True)
-    codes: Codes = inverse[:-1].astype(code_type(len(found) - 1))
-    return Verdict(codes, tuple(_spelled(int(state), shortages) for state in found[1:]))
-
-
-def _spelled(state: int, shortages: tuple[Shortage, ...]) -> ReasonSet:
-    state, full = divmod(state, 2)
-    reasons = [TOO_MANY_PODS] if full else []
-    for shortage in shortages:
-        state, digit = divmod(state, 3)
-        if digit:
-            reasons.append(shortage.reason(digit))
-    return tuple(reasons)
+def _joined(codes: Rows, sets: tuple[ReasonSet, ...], shortage: Shortage) -> tuple[Rows, tuple[ReasonSet, ...]]:
+    """Add one shortage to every node's set and number anew the sets that occur; the empty one stays 0."""
+    states = STATES * codes + shortage.short + shortage.hopeless
+    occurs = np.bincount(states) > 0
+    occurs[0] = True
+    numbers = np.cumsum(occurs) - 1
+    kept = [divmod(int(state), STATES) for state in np.flatnonzero(occurs)]
+    return numbers.take(states), tuple(sets[before] + shortage.reasons(state) for before, state in kept)

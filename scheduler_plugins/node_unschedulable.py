@@ -7,6 +7,7 @@ from cluster_model.verdict import Event, Reason
 from scheduler_plugins.framework import Verdict, cures
 from scheduler_plugins.tolerations import tolerated
 
+NAME = "NodeUnschedulable"
 UNSCHEDULABLE = Reason("node(s) were unschedulable", cures(Event.NODE_ADD, Event.NODE_TAINT, Event.POD_UPDATE))
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
@@ -15,4 +16,5 @@ def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     """Reject the cordoned nodes."""
     if tolerated(pod.pod.spec.tolerations, CORDON):
         return None
-    return Verdict.where(snapshot.nodes.unschedulable, UNSCHEDULABLE)
+    nodes = snapshot.nodes
+    return nodes.remembered((NAME, "check"), lambda: Verdict.where(nodes.unschedulable, UNSCHEDULABLE))

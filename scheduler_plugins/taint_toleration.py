@@ -13,7 +13,7 @@ HARD = ("NoSchedule", "NoExecute")
 SOFT = "PreferNoSchedule"
 
 
-def check(pod: PendingPod, snapshot: Snapshot) -> Verdict:
+def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     """Reject the nodes with a hard taint that no toleration covers."""
     tolerations = pod.pod.spec.tolerations
     return snapshot.nodes.remembered((NAME, "check", tolerations), lambda: _check(tolerations, snapshot))
@@ -25,7 +25,7 @@ def score(pod: PendingPod, snapshot: Snapshot, rows: Rows) -> Scores:
     return snapshot.nodes.remembered((NAME, "score", soft), lambda: _count(soft, snapshot)).take(rows)
 
 
-def _check(tolerations: tuple[Toleration, ...], snapshot: Snapshot) -> Verdict:
+def _check(tolerations: tuple[Toleration, ...], snapshot: Snapshot) -> Verdict | None:
     def untolerated(taints: Taints) -> bool:
         return any(taint.effect in HARD and not tolerated(tolerations, taint) for taint in taints)
 
