@@ -21,8 +21,16 @@ from kubernetes.aio.client.configuration import Configuration
 REFRESH_SECONDS = 60.0
 # The peer that vanished without a word is noticed after idle + count * interval = 60 s.
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
-# What the official loaders raise on a kubeconfig, token or key that cannot be used.
-UNUSABLE = (official_config.ConfigException, OSError, ValueError, yaml.YAMLError)
+# What the official loaders raise on a kubeconfig, token or key that cannot be used; a file of another shape trips them.
+UNUSABLE = (
+    official_config.ConfigException,
+    OSError,
+    ValueError,
+    yaml.YAMLError,
+    TypeError,
+    AttributeError,
+    LookupError,
+)
 
 # Reads the credentials into the configuration; True: also those that do not look expired.
 Read = Callable[[bool], Awaitable[None]]

@@ -1,0 +1,72 @@
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cluster_model import objects
+from kube_client import conditions
+from kube_client.errors import ApiError
+from kube_client.timing import Timing
+from tests.kube_client.builders import PODS, pod, pod_json
+from tests.kube_client.fake_api import MemoryClient
+from tests.kube_client.store import Json, Store, Target
+
+TIMING = Timing(utc_now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+
+
+def _set(
+    seen: objects.Pod, old: list[Json], failures: Sequence[Exception | None] | None = None, uid: str = "u1"
+) -> Any:
+    store = Store()
+    store.create(Target.of(PODS), {**pod_json("p", uid=uid), "status": {"conditions": old}})
+    client = MemoryClient(store, TIMING, failures or [])
+    sent = asyncio.run(conditions.set_unscheduled(client, seen, "Unschedulable", "0/3 nodes"))
+    return sent, store.get(Target.of(f"{PODS}/p"))["status"]["conditions"]
+
+
+def _condition(**fields: Any) -> objects.PodCondition:
+    return objects.PodCondition(**{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", **fields})
+
+
+def test_a_first_condition_has_all_fields_of_kube_schedulers() -> None:
+    sent, found = _set(pod("p"), [])
+    words = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}
+    assert sent is True
+    assert found == [{**words, "observedGeneration": 3, "lastTransitionTime": "2026-01-02T03:04:05Z"}]
+
+
+def test_other_words_under_the_same_status_keep_the_time_of_transition() -> None:
+    old = {"type": "PodScheduled", "status": "False", "message": "0/2 nodes", "lastTransitionTime": "T"}
+    sent, (found,) = _set(pod("p", conditions=(_condition(message="0/2 nodes"),)), [old])
+    assert (sent, found["message"], found["lastTransitionTime"]) == (True, "0/3 nodes", "T")
+
+
+def test_a_changed_status_sets_the_time_of_transition() -> None:
+    old = {"type": "PodScheduled", "status": "Unknown", "lastTransitionTime": "T"}
+    _, (found,) = _set(pod("p", conditions=(_condition(status="Unknown"),)), [old])
+    assert found["lastTransitionTime"] == "2026-01-02T03:04:05Z"
+
+
+def test_the_same_condition_is_not_sent() -> None:
+    sent, _ = _set(pod("p", conditions=(_condition(message="0/3 nodes"),)), [], [AssertionError("no call expected")])
+    assert sent is False
+
+
+def test_other_conditions_stay() -> None:
+    _, found = _set(pod("p"), [{"type": "Ready", "status": "False"}])
+    assert [condition["type"] for condition in found] == ["Ready", "PodScheduled"]
+
+
+def test_a_pod_created_anew_under_the_name_is_left_alone() -> None:
+    assert _set(pod("p"), [], uid="u2") == (False, [])
+
+
+def test_a_vanished_pod_is_no_error() -> None:
+    assert _set(pod("p"), [], [ApiError(404, "NotFound", "")])[0] is False
+
+
+def test_a_failed_call_is_an_error() -> None:
+    with pytest.raises(ApiError, match="403"):
+        _set(pod("p"), [], [ApiError(403, "Forbidden", "")])
