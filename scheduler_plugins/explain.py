@@ -45,7 +45,7 @@ def table(decision: Decision, most: int = MOST_ROWS) -> str:
         for place in _ranked(decision)[:most]
     ]
     others = [_rejected_line(decision, row) for row in np.flatnonzero(decision.codes != FITS)[:most]]
-    lines = (_aligned([heads, *fitting]) if fitting else []) + others
+    lines = (aligned([heads, *fitting]) if fitting else []) + others
     left = len(decision.snapshot) - len(fitting) - len(others)
     return "\n".join([*lines, f"and {left} more nodes"] if left else lines)
 
@@ -94,7 +94,8 @@ def _rejected_line(decision: Decision, row: int) -> str:
     return f"  {found['node']}: {', '.join(found['reasons'])} ({found['plugin']})"
 
 
-def _aligned(rows: Iterable[list[str]]) -> list[str]:
+def aligned(rows: Iterable[list[str]]) -> list[str]:
+    """Pad the cells of a text table to their columns' widths."""
     rows = list(rows)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -79,7 +79,7 @@ class Bundle:
         """Start one replica of the scheduler; it is ready when its caches are, leader or not."""
         port = self._ports.reserve()
         kubeconfig = self.plane.service_account_kubeconfig(NAMESPACE, SCHEDULER)
-        extra = [f"--kubeconfig={kubeconfig}", f"--bind=127.0.0.1:{port}"]
+        extra = [f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1", f"--port={port}"]
         return self._start(SCHEDULER, extra, f"http://127.0.0.1:{port}/readyz")
 
     def start(self) -> None:
