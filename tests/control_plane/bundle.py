@@ -19,7 +19,7 @@ from typing import Self
 from tests.control_plane import volumes
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
-from tests.control_plane.ports import Ports
+from tests.control_plane.ports import free_port
 from tests.control_plane.processes import Process
 from tests.control_plane.volumes import Volume
 
@@ -38,7 +38,6 @@ class Bundle:
 
     def __init__(self, plane: ControlPlane, overlay: Path = MANIFESTS / "overlays" / "kind") -> None:
         self.plane, self.overlay = plane, overlay
-        self._ports = Ports()
         self._processes: list[Process] = []
         self._tls = Volume(plane.home / "mounted" / "tls")
         self._configs: dict[str, Volume] = {}
@@ -67,7 +66,7 @@ class Bundle:
 
     def start_webhook(self) -> Process:
         """Start gunicorn as the webhook's Deployment does and wait until it is ready."""
-        probes = self._ports.reserve()
+        probes = free_port()
         extra = [
             f"--tls-dir={self._tls.path}",
             f"--bind=127.0.0.1:{WEBHOOK_PORT}",
@@ -77,7 +76,7 @@ class Bundle:
 
     def start_scheduler(self) -> Process:
         """Start one replica of the scheduler; it is ready when its caches are, leader or not."""
-        port = self._ports.reserve()
+        port = free_port()
         kubeconfig = self.plane.service_account_kubeconfig(NAMESPACE, SCHEDULER)
         extra = [f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1", f"--port={port}"]
         return self._start(SCHEDULER, extra, f"http://127.0.0.1:{port}/readyz")
@@ -92,7 +91,6 @@ class Bundle:
         """Stop exactly what was started here, last first."""
         while self._processes:
             self._processes.pop().stop()
-        self._ports.release()
 
     def __enter__(self) -> Self:
         try:

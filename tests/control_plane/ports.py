@@ -37,3 +37,11 @@ class Ports:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def free_port() -> int:
+    """A port that was free a moment ago, for a server that does not share its port as those of Go can."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
