@@ -6,9 +6,11 @@ from typing import Any, Literal
 from cluster_model import objects
 from kube_client.client import Client
 from kube_client.errors import ApiError
+from kube_client.retries import DEFAULT_BACKOFF
 from kube_client.timing import rfc3339
 
 POD_SCHEDULED = "PodScheduled"
+ATTEMPTS = 5
 Reason = Literal["Unschedulable", "SchedulerError"]
 
 
@@ -22,14 +24,23 @@ async def set_unscheduled(client: Client, pod: objects.Pod, reason: Reason, mess
     if patch is None:
         return False
     path = f"/api/v1/namespaces/{pod.metadata.namespace}/pods/{pod.metadata.name}/status"
-    try:
-        await client.patch(path, patch)
-    except ApiError as error:
-        # 409: the uid is not ours any more. No resourceVersion is sent, so nothing else conflicts.
-        if error.is_not_found or error.is_conflict:
-            return False
-        raise
-    return True
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            await client.patch(path, patch)
+            return True
+        except ApiError as error:
+            if error.is_not_found or _is_another(error):
+                return False
+            # The server gave up after meeting other writers; the patch is as good as before.
+            if not error.is_conflict or attempt == ATTEMPTS:
+                raise
+        await client.timing.sleep(DEFAULT_BACKOFF.seconds(attempt, client.timing.random()))
+    raise AssertionError("unreachable")
+
+
+def _is_another(error: ApiError) -> bool:
+    # The server compares the uid as an immutable field, not as a precondition: it answers 422, not 409.
+    return error.status == 422 and "metadata.uid" in error.message
 
 
 def _patch(
@@ -44,5 +55,5 @@ def _patch(
         condition["lastTransitionTime"] = rfc3339(now)
     elif (old.reason, old.message) == words:
         return None
-    # The uid is a precondition: a pod that was created anew under this name is not ours to describe.
+    # The uid guards it: a pod that was created anew under this name is not ours to describe.
     return {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}}

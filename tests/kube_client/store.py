@@ -120,6 +120,8 @@ class Store:
                 raise Refusal(422, "Invalid", str(problem)) from problem
             except jsonpatch.JsonPatchTestFailed as problem:
                 raise Refusal(422, "Invalid", str(problem)) from problem
+        if document.get("metadata", {}).get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
+            raise Refusal(422, "Invalid", 'metadata.uid: Invalid value: "x": field is immutable')
         self._check(old, document)
         return self._write(target, _merge(old, document), "MODIFIED")
 

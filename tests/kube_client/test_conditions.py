@@ -10,10 +10,10 @@ from kube_client import conditions
 from kube_client.errors import ApiError
 from kube_client.timing import Timing
 from tests.kube_client.builders import PODS, pod, pod_json
-from tests.kube_client.fake_api import MemoryClient
+from tests.kube_client.fake_api import MemoryClient, Naps
 from tests.kube_client.store import Json, Store, Target
 
-TIMING = Timing(utc_now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+TIMING = Timing(sleep=Naps().sleep, utc_now=lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
 
 
 def _set(
@@ -65,6 +65,11 @@ def test_a_pod_created_anew_under_the_name_is_left_alone() -> None:
 
 def test_a_vanished_pod_is_no_error() -> None:
     assert _set(pod("p"), [], [ApiError(404, "NotFound", "")])[0] is False
+
+
+def test_a_write_that_met_other_writers_is_sent_again() -> None:
+    sent, found = _set(pod("p"), [], [ApiError(409, "Conflict", "the object has been modified")] * 2)
+    assert (sent, len(found)) == (True, 1)
 
 
 def test_a_failed_call_is_an_error() -> None:
