@@ -26,7 +26,7 @@ _KOORDINATOR_MEMORY = "koordinator.sh/gpu-memory"
 _KOORDINATOR_SHARES = "koordinator.sh/gpu.shared"
 _TENCENT_MEMORY = "tencent.com/vcuda-memory"
 _TENCENT_BLOCK_MIB = 256
-_DECIMAL = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,18})?|\.[0-9]{1,18}")
+_DECIMAL = re.compile(r"[01]?\.[0-9]{1,18}|1")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _PRECEDENCE = (Sharing.DRA, Sharing.MIG, Sharing.FRACTION, Sharing.VGPU, Sharing.TIMESLICE)
 
@@ -88,7 +88,7 @@ def _annotated_memory_mib(annotations: Mapping[str, str]) -> int:
 
 def _fraction(annotations: Mapping[str, str]) -> float | None:
     text = annotations.get(KAI_FRACTION, "").strip()
-    return float(text) if _DECIMAL.fullmatch(text) and float(text) > 0 else None
+    return float(text) if _DECIMAL.fullmatch(text) and 0 < float(text) <= 1 else None
 
 
 def _memory_mib(asked: Amounts) -> int:

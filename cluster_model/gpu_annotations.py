@@ -123,21 +123,22 @@ def parse_model(text: str, rules: Rules = DEFAULT_RULES) -> ModelRequest:
     if len(text) > _LONGEST_SHOWN or not _MODEL_TEXT.fullmatch(text):
         raise ValueError(f"{shown} is not a model name")
     model = gpu_models.canonical(text, rules.known)
-    if model is None or ((stray := _stray_words(text, model.name)) and not rules.allow_unknown_models):
-        return _unknown_model(text, "" if model is None else " ".join(stray), rules)
+    if model is None:
+        return _unknown_model(text, rules)
     if model.mig_profile or model.mig_invalid or model.vgpu_profile or model.shared:
         raise ValueError(f"{shown} is a part of a card; name the card and ask for the part as a resource")
+    if (stray := _stray_words(text, model.name)) and not rules.allow_unknown_models:
+        raise ValueError(f"{shown} has an unknown part {' '.join(stray)}, nearest known: {model.name}")
     if model.memory_mib and gpu_models.exceeds_every_card(model.name, model.memory_mib):
         raise ValueError(f"{shown} is more than the {gpu_models.largest_memory_mib(model.name)} MiB of {model.name}")
     return ModelRequest(model.name, model.memory_mib)
 
 
-def _unknown_model(text: str, stray: str, rules: Rules) -> ModelRequest:
+def _unknown_model(text: str, rules: Rules) -> ModelRequest:
     if rules.allow_unknown_models:
         return ModelRequest(re.sub(r"[ _-]+", "-", text).upper())
     near = ", ".join(gpu_models.nearest(text, rules.known))
-    what = f"has an unknown part {stray}" if stray else "is not a known GPU model"
-    raise ValueError(f'"{text[:_LONGEST_SHOWN]}" {what}' + (f", nearest known: {near}" if near else ""))
+    raise ValueError(f'"{text}" is not a known GPU model' + (f", nearest known: {near}" if near else ""))
 
 
 def _stray_words(text: str, name: str) -> list[str]:
@@ -211,8 +212,9 @@ def _is_unknown(key: str) -> bool:
 
 
 def _unknown_key(where: str, key: str) -> str:
-    near = difflib.get_close_matches(key[:_LONGEST_SHOWN], KEYS, n=1)
-    return f"{where}: unknown key, " + (f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}")
+    name, names = key.removeprefix(PREFIX)[:_LONGEST_SHOWN], [known.removeprefix(PREFIX) for known in KEYS]
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"{where}: unknown key, " + (f"did you mean {PREFIX}{near[0]}?" if near else f"known are {', '.join(KEYS)}")
 
 
 def _short(text: str) -> str:

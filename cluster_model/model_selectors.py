@@ -47,6 +47,7 @@ _MODEL_IN_KEY = re.compile(r"akash\.network/capabilities\.gpu\.vendor\.nvidia\.m
 _MIG_PRODUCT = re.compile(r"nvidia\.com/mig-.+\.product")
 _MIG_CONFIG = re.compile(r"all-[0-9]+g\.[0-9]+gb.*")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_PRECEDENCE = (Sharing.MIG, Sharing.VGPU, Sharing.TIMESLICE)  # replicas of a slice are slices
 _LARGEST_MIB = 2**24  # above this a figure is bytes
 
 
@@ -131,13 +132,14 @@ def _terms(spec: objects.PodSpec) -> Iterator[dict[str, _Demand]]:
 
 
 def _term(demands: Mapping[str, _Demand], known: KnownModels) -> _Reading:
-    reading = _Reading()
+    reading, sharings = _Reading(), set[Sharing | None]()
     for key, demand in demands.items():
         models = _models(key, demand, known, reading)
         if models is not None:
             reading.models = models if reading.models is None else reading.models & models
         reading.memory_mib = max(reading.memory_mib, _memory_mib(key, demand))
-        reading.sharing = reading.sharing or _sharing(key, demand, known)
+        sharings.add(_sharing(key, demand, known))
+    reading.sharing = next((one for one in _PRECEDENCE if one in sharings), None)
     return reading
 
 

@@ -59,13 +59,13 @@ def read(workload: Workload, context: Context, rules: Rules = DEFAULT_RULES) -> 
         memory_mib=_memory_mib(parts),
         sharing=_sharing(parts, context),
         fraction=parts.request.gpu.fraction or parts.foreign.fraction,
-        notes=(*workload.notes, *_notes(parts, models)),
+        notes=(*workload.notes, *_unlimited(workload), *_notes(parts, models)),
     )
 
 
 def _gpus(total: Effective) -> int | Literal["invalid"]:
     """Return the whole GPUs; a fraction or an unreadable amount is never rounded here."""
-    asked = [container.asked[gpu_names.GPU] for container in total.containers if gpu_names.GPU in container.asked]
+    asked = _amounts_of(gpu_names.GPU, total)
     unreadable = any(problem.path.endswith(f"[{gpu_names.GPU}]") for problem in total.problems)
     if unreadable or not all(map(quantity.is_whole, asked)):
         return "invalid"
@@ -105,13 +105,33 @@ def _sharing(parts: _Parts, context: Context) -> Sharing:
     return foreign_request.strongest((by_class, parts.foreign.sharing, on_gpus))
 
 
+def _rejected(total: Effective) -> Iterator[str]:
+    """Yield what an API server refuses about the amounts, so that nobody takes the reading for an admitted pod."""
+    for name in sorted({name for container in total.containers for name in container.asked}):
+        if not gpu_names.is_tracked(name):
+            yield f"api-rejects: {name} must be a standard resource type or have a domain"
+        elif gpu_names.is_extended(name) and not all(map(quantity.is_whole, _amounts_of(name, total))):
+            yield f"api-rejects: {name} must be an integer"
+
+
+def _amounts_of(name: str, total: Effective) -> Iterator[Nanos]:
+    return (container.asked[name] for container in total.containers if name in container.asked)
+
+
+def _unlimited(workload: Workload) -> Iterator[str]:
+    """Yield the extended resources whose limit is absent or differs from the request."""
+    for container in (*workload.pod.spec.init_containers, *workload.pod.spec.containers):
+        limits, requests = container.resources.limits, container.resources.requests
+        for name, asked in requests.items():
+            if gpu_names.is_extended(name) and str(limits.get(name)) != str(asked):
+                yield f"api-rejects: container {container.name}: {name} must have a limit equal to its request"
+
+
 def _notes(parts: _Parts, models: frozenset[str] | None) -> Iterator[str]:
     yield from map(str, parts.request.problems)
     yield from parts.request.warnings
     yield from parts.foreign.notes
-    for name, amount in parts.total.amounts.items():
-        if gpu_names.is_extended(name) and not quantity.is_whole(amount):
-            yield f"api-rejects: {name} must be an integer"
+    yield from _rejected(parts.total)
     yield from (f"{one} names no known GPU model and does not limit" for one in parts.limits.strange)
     if claims.UNKNOWN in parts.devices:
         yield "a resource claim, or its class, is not in this file"

@@ -133,7 +133,11 @@ def test_an_unreadable_or_negative_amount_is_reported_where_it_stands_and_counts
 
 
 def test_every_place_of_an_amount_is_checked() -> None:
-    spec = {"initContainers": [asks({"cpu": "x"})], "overhead": {"cpu": "x"}, "resources": {"limits": {"cpu": "x"}}}
+    spec: dict[str, Any] = {
+        "initContainers": [asks({"cpu": "x"})],
+        "overhead": {"cpu": "x"},
+        "resources": {"limits": {"cpu": "x"}},
+    }
     paths = [problem.path for problem in effective.read(pod(**spec).spec).problems]
     assert paths == [
         "spec.initContainers[0].resources.requests[cpu]",
