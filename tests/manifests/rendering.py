@@ -16,6 +16,11 @@ from tests.control_plane.cluster import kubectl_binary
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "manifests"
 OVERLAYS = sorted(path.parent.name for path in ROOT.glob("overlays/*/kustomization.yaml"))
+# A patch for where another Service stands in its place: the API server would not turn the one into the other.
+WITHOUT_SERVICE = {
+    "patch": "{$patch: delete, apiVersion: v1, kind: Service, metadata: {name: gpu-scheduler-webhook}}",
+    "target": {"kind": "Service"},
+}
 COMPONENTS = sorted(path.parent.name for path in ROOT.glob("components/*/kustomization.yaml"))
 
 
@@ -32,13 +37,13 @@ def overlay(name: str) -> tuple[Json, ...]:
     return tuple(render(ROOT / "overlays" / name))
 
 
-def write(folder: Path, *, components: Sequence[str] = (), **fields: Any) -> Path:
-    """Write a kustomization over the base with some of our components and further fields; return its folder."""
+def write(folder: Path, *, base: str = "base", components: Sequence[str] = (), **fields: Any) -> Path:
+    """Write a kustomization over one of ours with some of our components and further fields; return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {part: os.path.relpath(ROOT / part, folder.resolve()) for part in ("base", "components")}
+    to_ours = os.path.relpath(ROOT, folder.resolve())
     document = {
-        "resources": [paths["base"]],
-        "components": [f"{paths['components']}/{name}" for name in components],
+        "resources": [f"{to_ours}/{base}"],
+        "components": [f"{to_ours}/components/{name}" for name in components],
         **fields,
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(document))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import configparser
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
+from gpu_scheduler import config as scheduler_config
+from gpu_scheduler import profiles
 from tests.manifests import rendering
 from tests.manifests.rendering import COMPONENTS, OVERLAYS, Json, of_kind, only, overlay, pods
+from webhook import config as webhook_config
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 SERVERS = ("gpu-scheduler", "gpu-scheduler-webhook")
@@ -264,6 +268,21 @@ def test_another_setting_rolls_the_webhook_out(tmp_path: Path) -> None:
     assert pods_then != only(overlay("eks"), "Deployment", "gpu-scheduler-webhook")["spec"]["template"]
 
 
+def test_settings_are_what_the_programs_read() -> None:
+    """The ConfigMaps' files, read by the very code that will read them."""
+    objects = overlay("every-gpu-pod")
+    data = {next(iter(item["data"])): next(iter(item["data"].values())) for item in of_kind(objects, "ConfigMap")}
+
+    wide, plain = webhook_config.read(data["webhook.yaml"]), webhook_config.read(file("base/webhook/webhook.yaml"))
+    assert (plain.scope, wide) == ("annotated", dataclasses.replace(plain, scope="gpu"))
+    scheduler = scheduler_config.parse(data["config.yaml"], profiles.KNOWN, "elsewhere")
+    assert [profile.scheduler_name for profile in scheduler.profiles] == [plain.scheduler_name]
+
+
+def file(path: str) -> str:
+    return (rendering.ROOT / path).read_text()
+
+
 def test_cert_manager_replaces_our_own_certificates() -> None:
     objects = overlay("prod")
     leaf = only(objects, "Certificate", "gpu-scheduler-webhook")
@@ -281,7 +300,11 @@ def test_host_network_leaves_room_for_its_own_rollout(tmp_path: Path) -> None:
     objects = rendering.render(rendering.write(tmp_path, components=["host-network"]))
     spec = only(objects, "Deployment", "gpu-scheduler-webhook")["spec"]
 
+    [container] = spec["template"]["spec"]["containers"]
+
     assert spec["template"]["spec"]["hostNetwork"] is True
     assert spec["template"]["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
     assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    assert [port["containerPort"] for port in container["ports"]] == [10543, 10580]
+    assert container["args"][-2:] == ["--bind=[::]:10543", "--probe-bind=[::]:10580"]
     assert only(objects, "Namespace")["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"

@@ -1,0 +1,156 @@
+"""RBAC on a real API server: each ServiceAccount may do what it must, and in a list of everything nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from tests.control_plane.api import Api, ApiError
+from tests.manifests.installation import Installation
+from tests.manifests.objects import pod, wrap
+
+pytestmark = pytest.mark.control_plane
+
+OURS, OTHER = "gpu-scheduler", "default"
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One answer of the API server; `name` is the object's, or `*` where it does not matter."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    namespace: str = OTHER
+    name: str = "*"
+
+
+def rights(verbs: str, resource: str, group: str = "", namespaces: tuple[str, ...] = (OURS, OTHER)) -> set[Right]:
+    return {Right(verb, resource, group, place) for verb in verbs.split() for place in namespaces}
+
+
+SCHEDULER = (
+    rights("get list watch", "nodes")
+    | rights("get list watch", "pods")
+    | rights("create", "pods/binding")
+    | rights("patch", "pods/status")
+    | rights("create patch", "events", "events.k8s.io")
+    | rights("create", "leases", "coordination.k8s.io", (OURS,))
+)
+CERTS = rights("create", "secrets", "", (OURS,))
+EXPECTED = {"gpu-scheduler": SCHEDULER, "gpu-scheduler-certs": CERTS, "gpu-scheduler-webhook": set[Right]()}
+
+
+def user(account: str) -> str:
+    return f"system:serviceaccount:{OURS}:{account}"
+
+
+def may(installed: Installation, account: str, right: Right) -> bool:
+    resource, _, subresource = right.resource.partition("/")
+    attributes = {
+        "verb": right.verb,
+        "group": right.group,
+        "resource": resource,
+        "subresource": subresource,
+        "namespace": right.namespace,
+        "name": "" if right.name == "*" else right.name,
+    }
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{OURS}", "system:authenticated"]
+    review = {"spec": {"user": user(account), "groups": groups, "resourceAttributes": attributes}}
+    answer = installed.plane.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    return bool(answer["status"]["allowed"])
+
+
+def everything(installed: Installation) -> Iterator[Right]:
+    """Each verb on each resource and subresource that the API server serves, here and in another namespace."""
+    api = installed.plane.api
+    groups = [group["preferredVersion"]["groupVersion"] for group in api.get("/apis")["groups"]]
+    for path, group in [("/api/v1", ""), *((f"/apis/{version}", version.split("/")[0]) for version in groups)]:
+        for resource in api.get(path)["resources"]:
+            yield from rights(" ".join(VERBS), resource["name"], group)
+
+
+def allowed(installed: Installation, account: str) -> set[Right]:
+    asked = list(everything(installed))
+    assert len(asked) > 1000
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda right: may(installed, account, right), asked)
+        return {right for right, yes in zip(asked, answers, strict=True) if yes}
+
+
+@pytest.fixture(scope="module")
+def everybody(installed: Installation) -> set[Right]:
+    """What a ServiceAccount without any role may do: ask about itself, and the like."""
+    return allowed(installed, "default")
+
+
+@pytest.mark.parametrize("account", EXPECTED)
+def test_account_may_do_nothing_else(installed: Installation, everybody: set[Right], account: str) -> None:
+    """Asked about every verb on every resource, without a name."""
+    assert allowed(installed, account) - everybody == EXPECTED[account]
+
+
+@pytest.mark.parametrize(
+    ("account", "verbs", "resource", "group", "namespace", "name"),
+    [
+        ("gpu-scheduler", "get update", "leases", "coordination.k8s.io", OURS, "gpu-scheduler"),
+        ("gpu-scheduler-certs", "get update patch", "secrets", "", OURS, "gpu-scheduler-webhook-tls"),
+        (
+            *("gpu-scheduler-certs", "get update patch", "mutatingwebhookconfigurations"),
+            *("admissionregistration.k8s.io", "", "gpu-scheduler"),
+        ),
+        (
+            *("gpu-scheduler-certs", "get update patch", "validatingwebhookconfigurations"),
+            *("admissionregistration.k8s.io", "", "gpu-scheduler"),
+        ),
+    ],
+)
+def test_named_objects_are_the_only_ones(
+    installed: Installation, account: str, verbs: str, resource: str, group: str, namespace: str, name: str
+) -> None:
+    for verb in VERBS:
+        right = Right(verb, resource, group, namespace, name)
+        other = Right(verb, resource, group, namespace, "other")
+        assert may(installed, account, right) == (
+            verb in verbs.split() or right_without_name(right) in EXPECTED[account]
+        )
+        assert may(installed, account, other) == (right_without_name(right) in EXPECTED[account])
+
+
+def right_without_name(right: Right) -> Right:
+    return Right(right.verb, right.resource, right.group, right.namespace)
+
+
+def test_scheduler_can_do_its_work(installed: Installation) -> None:
+    """With its own token, the calls of one cycle and of the election."""
+    api, admin = Api(installed.plane.service_account_kubeconfig(OURS, "gpu-scheduler")), installed.plane.api
+    name, pods, leases = (
+        installed.name(),
+        "/api/v1/namespaces/default/pods",
+        f"/apis/coordination.k8s.io/v1/namespaces/{OURS}/leases",
+    )
+    admin.post(pods, wrap("Pod", name, pod()))
+
+    api.get("/api/v1/nodes", limit="1")
+    api.get("/api/v1/pods", limit="1")
+    api.patch(f"{pods}/{name}/status", {"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}})
+    api.post(f"{pods}/{name}/binding", {"metadata": {"name": name}, "target": {"kind": "Node", "name": "node-1"}})
+    assert admin.get(f"{pods}/{name}")["spec"]["nodeName"] == "node-1"
+    lease = api.post(leases, {"metadata": {"name": "gpu-scheduler"}, "spec": {"holderIdentity": "me"}})
+    api.put(f"{leases}/gpu-scheduler", lease)
+    admin.delete(f"{leases}/gpu-scheduler")
+    api.close()
+
+
+def test_webhook_account_is_refused_everything(installed: Installation) -> None:
+    api = Api(installed.plane.service_account_kubeconfig(OURS, "gpu-scheduler-webhook"))
+
+    for path in (f"/api/v1/namespaces/{OURS}/secrets", "/api/v1/pods", "/api/v1/nodes"):
+        with pytest.raises(ApiError) as refused:
+            api.get(path)
+        assert refused.value.status == 403
+    api.close()
