@@ -15,6 +15,7 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 _INT64 = range(-(2**63), 2**63)
 _LONGEST_NUMBER = 20
+_LARGEST_AS_TEXT = 10**_LONGEST_NUMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,12 @@ class _Fitting:
         return self.fit(value, struct, path) if struct else self.quantity(value, path)
 
     def quantity(self, value: Any, path: str) -> Any:
-        """Keep an amount as text; like the API server, forgive spaces around it."""
+        """Keep an amount as it stands; like the API server, forgive spaces around it."""
         if isinstance(value, str):
             return value.strip()
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not _is_number(value):
             return self.refuse(path, "a quantity")
-        return value if isinstance(value, float) or value in _INT64 else float(value) if abs(value) < 10**300 else 1e300
+        return max(_INT64[0], min(value, _INT64[-1])) if isinstance(value, int) else value
 
     def text(self, value: Any, path: str) -> Any:
         if isinstance(value, str):
@@ -99,9 +100,7 @@ class _Fitting:
         self.refuse(path, "a string")
         if isinstance(value, bool):
             return str(value).lower()
-        if isinstance(value, int | float) and math.isfinite(value) and abs(value) < 10**_LONGEST_NUMBER:
-            return str(value)
-        return _ABSENT
+        return str(value) if _is_number(value) and abs(value) < _LARGEST_AS_TEXT else _ABSENT
 
     def integer(self, value: Any, path: str) -> Any:
         if isinstance(value, int) and not isinstance(value, bool) and value in _INT64:
@@ -117,6 +116,13 @@ def convert(value: Any, struct: type[Struct]) -> tuple[Struct, tuple[str, ...]]:
     fitting = _Fitting()
     fitted = fitting.fit(value, inspect.type_info(struct), "")
     return msgspec.convert({} if fitted is _ABSENT else fitted, struct), tuple(fitting.notes)
+
+
+def _is_number(value: Any) -> bool:
+    """Tell a number from truth values, infinities and what is none; an integer may be of any size."""
+    return not isinstance(value, bool) and (
+        isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    )
 
 
 def _zero(wanted: inspect.Type) -> Any:

@@ -25,10 +25,10 @@ def parse(text: str | int | float) -> Nanos:
     """Read one amount; a finer one than a billionth is rounded up to it. Malformed: ValueError."""
     if isinstance(text, str):
         return _parse_text(text)
-    if isinstance(text, bool) or not isinstance(text, int | float) or not math.isfinite(text):
-        raise ValueError(f"not a quantity: {text!r}")
-    if isinstance(text, int):
+    if isinstance(text, int) and not isinstance(text, bool):
         return Nanos(max(-_CEILING, min(text * NANOS_PER_UNIT, _CEILING)))
+    if not isinstance(text, float) or not math.isfinite(text):
+        raise ValueError(f"not a quantity: {text!r}")
     return _parse_text(repr(text))
 
 

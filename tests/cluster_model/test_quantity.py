@@ -90,7 +90,8 @@ def test_the_smallest_decimal_is_kept_even_behind_many_zeros_of_a_binary_amount(
 
 
 @pytest.mark.parametrize(
-    ("number", "units"), [(1, 1), (0.5, 1), (2.0, 2), (0, 0), (-3, -3), (1e22, MAX_INT64), (10**40, MAX_INT64)]
+    ("number", "units"),
+    [(1, 1), (0.5, 1), (2.0, 2), (0, 0), (-3, -3), (1e22, MAX_INT64), (10**40, MAX_INT64), (-(10**400), -MAX_INT64)],
 )
 def test_numbers_of_json_are_amounts_too(number: float, units: int) -> None:
     assert quantity.value(quantity.parse(number)) == units
