@@ -44,7 +44,8 @@ def create_app(
     """Build the application; without arguments it is the default webhook, without TLS."""
     config, metrics = config or Config(), metrics or Metrics()
     app = Flask("webhook", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = config.server.body_limit_mib << 20
+    # One more than is accepted: werkzeug cuts a body of unknown length at its maximum without a word.
+    app.config["MAX_CONTENT_LENGTH"] = _limit(config) + 1
     app.register_blueprint(probes.blueprint(metrics, readiness))
     rules = Rules.of(config)
     for endpoint in endpoints(config) if admission is None else admission:
@@ -79,17 +80,23 @@ class _Served:
     def view(self) -> Response:
         """Answer one AdmissionReview: 200 whatever is decided, 400 or 413 where nothing can be."""
         try:
-            body = flask.request.get_data(cache=False)
+            body = self._body()
             self.metrics.body_bytes.labels(self.endpoint.path).observe(len(body))
             asked = review.read(body)
         except RequestEntityTooLarge:
-            _drain(flask.request.environ["wsgi.input"], self.rules.config.server.body_limit_mib << 22)
+            _drain(flask.request.environ["wsgi.input"], 4 * _limit(self.rules.config))
             return self._refuse(413, "size", _TOO_LARGE)
         except ClientDisconnected:
             return self._refuse(400, "read", "the body ended early")
         except Unreadable as error:
             return self._refuse(400, error.stage, str(error))
         return Response(self._answer(asked), content_type="application/json")
+
+    def _body(self) -> bytes:
+        body = flask.request.get_data(cache=False)
+        if len(body) > _limit(self.rules.config):
+            raise RequestEntityTooLarge
+        return body
 
     def _answer(self, asked: Review) -> bytes:
         try:
@@ -108,6 +115,10 @@ class _Served:
         self.metrics.errors.labels(stage).inc()
         _log.warning("request not readable", extra=logs.fields(path=self.endpoint.path, stage=stage, why=text))
         return Response(text + "\n", status, content_type=_PLAIN)
+
+
+def _limit(config: Config) -> int:
+    return config.server.body_limit_mib << 20
 
 
 def _drain(stream: Any, most: int) -> None:

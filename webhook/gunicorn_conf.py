@@ -63,8 +63,8 @@ def _tls(place: Place, hooks: Hooks) -> dict[str, Any]:
         "certfile": str(place.tls / "tls.crt"),
         "keyfile": str(place.tls / "tls.key"),
         "ssl_context": context,
-        # Within wrap_socket, where our socket class bounds it.
-        "do_handshake_on_connect": True,
+        # gunicorn then calls do_handshake of our socket class, which is bounded.
+        "do_handshake_on_connect": False,
     }
 
 

@@ -136,20 +136,25 @@ class BoundedSocket(ssl.SSLSocket):
 
     def setblocking(self, flag: bool) -> None:
         """Start a request's deadline: gunicorn calls this before it reads one, and to go back to polling."""
+        # gunicorn counts a connection twice as gone when this raises, as it would after a client hung up within the
+        # handshake (a port check does); at SIGTERM it would then cut one that it owes an answer.
+        if self.fileno() < 0:
+            return
         self._deadline = time.monotonic() + REQUEST_SECONDS if flag else None
         self.settimeout(REQUEST_SECONDS if flag else 0.0)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        """Read within what is left of the request's deadline."""
-        if self._deadline is None:
+        """Read within what is left of the request's deadline, or within a shorter timeout of the caller's."""
+        limit = self.gettimeout()
+        if self._deadline is None or limit is None:
             return super().recv(buflen, flags)
-        self.settimeout(max(self._deadline - time.monotonic(), 0.001))
+        self.settimeout(max(min(limit, self._deadline - time.monotonic()), 0.001))
         try:
             return super().recv(buflen, flags)
         except TimeoutError as error:
             raise ConnectionResetError(errno.ECONNRESET, "the request did not arrive in time") from error
         finally:
-            self.settimeout(REQUEST_SECONDS)
+            self.settimeout(limit)
 
 
 def _refuse_encrypted() -> str:

@@ -106,6 +106,16 @@ def test_connection_is_kept_after_a_body_that_is_too_large(shared: Server) -> No
         assert server.post(client, "/mutate", BODY)[0] == 200
 
 
+def test_body_in_chunks_is_read_and_bounded_too(shared: Server) -> None:
+    chunk = b" " * (1 << 20)
+    with contextlib.closing(shared.client()) as client:
+        for chunks, status in (([BODY[:99], BODY[99:]], 200), ([chunk] * 8, 413)):
+            client.request("POST", "/mutate", iter(chunks), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+            response = client.getresponse()
+            response.read()
+            assert response.status == status
+
+
 def test_swapped_certificate_is_served_under_load_without_a_failed_request(shared: Server) -> None:
     before = shared.presented()
     with Load(shared, clients=4) as load:
@@ -170,8 +180,12 @@ def test_expired_certificate_turns_ready_into_503(tmp_path: Path) -> None:
 
 
 def test_sigterm_under_load_fails_no_request(tmp_path: Path) -> None:
-    """After the preStop pause no new connections come; the kept ones are asked to close, each after an answer."""
+    """After the preStop pause no new connections come; the kept ones are asked to close, each after an answer.
+
+    Port checks, which connect and hang up, must not confuse gunicorn's count of connections.
+    """
     with server.running(tmp_path) as running, Load(running, clients=4) as load:
+        assert all(listens(running.port) for _ in range(20))
         time.sleep(1)
         running.process.send_signal(signal.SIGTERM)
         load.join()

@@ -64,4 +64,8 @@ def test_nesting_too_deep_to_walk_is_refused() -> None:
     for _ in range(3000):
         deep = {"a": deep}
 
-    assert refusal({"spec": {"x": deep}}) == 'spec: Invalid value: "…": must not be nested that deep'
+    assert typed.read({"spec": {"x": deep}}) == typed.read({})
+    assert (
+        refusal({"metadata": {"name": None}, "spec": {"x": deep}})
+        == 'spec: Invalid value: "…": must not be nested that deep'
+    )
