@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cluster_model import node_facts, objects, quantity
+from cluster_model import gpu_names, node_facts, objects, quantity
 from cluster_model.columns import MAX_AMOUNT
 from cluster_model.verdict import Event
 
@@ -19,6 +19,11 @@ class NodeRecord:
     facts: node_facts.NodeFacts
     allocatable: Mapping[str, int]  # cpu in thousandths, all else in units; unreadable amounts are left out
     unreadable: tuple[node_facts.Untrusted, ...]
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether anything of a GPU is allocatable: whole ones, shares or slices of any system."""
+        return any(amount > 0 and gpu_names.asks_for_gpu(name) for name, amount in self.allocatable.items())
 
     @classmethod
     def read(cls, node: objects.Node, before: "NodeRecord | None", extra_models: tuple[str, ...]) -> "NodeRecord":

@@ -98,7 +98,7 @@ class NodeTable:
         changed += [
             self._max_pods.put(row, record.allocatable.get(PODS, 0)),
             self._unschedulable.put(row, spec.unschedulable),
-            self._has_gpu.put(row, any(amount > 0 for amount in facts.schedulable.values())),
+            self._has_gpu.put(row, record.has_gpu),
             self._taints.put(row, spec.taints),
             self._model.put(row, facts.model),
             self._memory_mib.put(row, UNKNOWN if facts.memory_mib is None else facts.memory_mib),

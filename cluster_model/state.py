@@ -51,8 +51,8 @@ class ClusterState:
         before = self._nodes.records[row]
         record = NodeRecord.read(node, before, self._extra_models)
         events = node_record.changes(before, record)
-        self._nodes.replace(row, record)
         self._add_resources(record)
+        self._nodes.replace(row, record)
         self._touch()
         return events
 

@@ -1,0 +1,136 @@
+"""Builders of pods, nodes and snapshots for tests, as short as the claim needs; everything else is plausible."""
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import Any
+
+from cluster_model import objects
+from cluster_model.pod import PendingPod
+from cluster_model.snapshot import Snapshot
+from cluster_model.state import ClusterState
+from scheduler_plugins.framework import Decision
+
+MODEL = "nvidia.com/gpu.product"
+MEMORY = "nvidia.com/gpu.memory"
+GPU = "nvidia.com/gpu"
+
+_serial = count()
+
+
+def container(requests: Mapping[str, str], ports: Iterable[int] = ()) -> objects.Container:
+    """Build a container that asks for resources and host ports."""
+    wanted = tuple(objects.ContainerPort(container_port=port, host_port=port) for port in ports)
+    return objects.Container(name="c", resources=objects.ResourceRequirements(requests=dict(requests)), ports=wanted)
+
+
+def raw_pod(
+    name: str = "p",
+    *,
+    gpu: int = 0,
+    node: str = "",
+    phase: str = "Pending",
+    uid: str | None = None,
+    model: str | None = None,
+    memory: str | None = None,
+    requests: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    ports: Iterable[int] = (),
+    **spec: Any,
+) -> objects.Pod:
+    """Build a pod; `model` and `memory` are the GPU annotations, further keywords are fields of its spec."""
+    asked = {**({GPU: str(gpu)} if gpu else {}), **(requests or {})}
+    noted = {"gpu.nvidia.com/model": model, "gpu.nvidia.com/memory": memory}
+    marks = {key: value for key, value in noted.items() if value is not None} | dict(annotations or {})
+    containers = spec.pop("containers", (container(asked, ports),))
+    return objects.Pod(
+        metadata=objects.ObjectMeta(name=name, namespace="default", uid=uid or f"uid-{name}", annotations=marks),
+        spec=objects.PodSpec(containers=containers, node_name=node, **spec),
+        status=objects.PodStatus(phase=phase),
+    )
+
+
+def pod(name: str = "p", **fields: Any) -> PendingPod:
+    """Build a pod and read what it asks for; see `raw_pod`."""
+    return PendingPod.read(raw_pod(name, **fields))
+
+
+def node(
+    name: str = "n",
+    *,
+    gpus: int | None = 8,
+    model: str | None = "NVIDIA-A100-SXM4-80GB",
+    memory: int | str | None = 81920,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    allocatable: Mapping[str, str] | None = None,
+    conditions: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> objects.Node:
+    """Build a node, by default one with eight A100; further keywords are fields of its spec."""
+    facts = {MODEL: model, MEMORY: None if memory is None else str(memory)} if gpus else {}
+    marks = {key: value for key, value in facts.items() if value is not None} | dict(labels or {})
+    amounts: objects.Resources = {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1Ti", "pods": "110"}
+    amounts |= {GPU: str(gpus)} if gpus is not None else {}
+    amounts |= dict(allocatable or {})
+    kinds = tuple(objects.NodeCondition(type=kind, status=status) for kind, status in (conditions or {}).items())
+    return objects.Node(
+        metadata=objects.ObjectMeta(name=name, labels=marks, annotations=dict(annotations or {})),
+        spec=objects.NodeSpec(**spec),
+        status=objects.NodeStatus(allocatable=amounts, conditions=kinds),
+    )
+
+
+def state(
+    *nodes: objects.Node, pods: Iterable[PendingPod] = (), taken: Mapping[str, int] | None = None
+) -> ClusterState:
+    """Build the owner of a cluster; `taken` names how many GPUs of a node are assigned already."""
+    cluster = ClusterState()
+    for one in nodes:
+        cluster.set_node(one)
+    for name, gpus in (taken or {}).items():
+        cluster.set_pod(pod(f"taken-{next(_serial)}", gpu=gpus, node=name, phase="Running"))
+    for one_pod in pods:
+        cluster.set_pod(one_pod)
+    return cluster
+
+
+def snapshot(*nodes: objects.Node, pods: Iterable[PendingPod] = (), taken: Mapping[str, int] | None = None) -> Snapshot:
+    """Build the snapshot of such a cluster."""
+    return state(*nodes, pods=pods, taken=taken).snapshot()
+
+
+def taint(text: str) -> objects.Taint:
+    """Read a taint as kubectl writes it: key=value:Effect or key:Effect."""
+    name, _, effect = text.rpartition(":")
+    key, _, value = name.partition("=")
+    return objects.Taint(key=key, value=value, effect=effect)
+
+
+def requirement(key: str, operator: str, *values: str) -> objects.SelectorRequirement:
+    """Build one requirement of a selector term."""
+    return objects.SelectorRequirement(key=key, operator=operator, values=values)
+
+
+def term(
+    *labels: objects.SelectorRequirement, fields: Iterable[objects.SelectorRequirement] = ()
+) -> objects.NodeSelectorTerm:
+    """Build a selector term of label requirements and field requirements."""
+    return objects.NodeSelectorTerm(match_expressions=labels, match_fields=tuple(fields))
+
+
+def affinity(
+    *required: objects.NodeSelectorTerm, preferred: Iterable[tuple[int, objects.NodeSelectorTerm]] = ()
+) -> objects.Affinity:
+    """Build a node affinity; without required terms it requires nothing."""
+    wishes = tuple(objects.PreferredSchedulingTerm(weight=weight, preference=one) for weight, one in preferred)
+    selector = objects.NodeSelector(node_selector_terms=required) if required else None
+    return objects.Affinity(node_affinity=objects.NodeAffinity(required=selector, preferred=wishes))
+
+
+def said(decision: Decision) -> dict[str, str]:
+    """Return what was said of each node: "fits", or its reasons."""
+    found = {name: decision.rejection(name) for name in decision.snapshot.names}
+    return {
+        name: "fits" if rejection is None else ", ".join(reason.text for reason in rejection.reasons)
+        for name, rejection in found.items()
+    }
