@@ -69,6 +69,14 @@ def as_json(decision: Decision, most: int = MOST_ROWS) -> dict[str, Any]:
     }
 
 
+def aligned(rows: Iterable[list[str]]) -> list[str]:
+    """Pad the cells of each column to one width and return a line for each row."""
+    """Pad the cells of a text table to their columns' widths."""
+    rows = list(rows)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
 def _scored(decision: Decision, place: int) -> dict[str, Any]:
     shares = {name: int(scores[place]) for name, scores in decision.scores.items()}
     return {"node": _name(decision, place), "total": int(decision.total[place]), "scores": shares}
@@ -92,13 +100,6 @@ def _name(decision: Decision, place: int) -> str:
 def _rejected_line(decision: Decision, row: int) -> str:
     found = _rejected(decision, row)
     return f"  {found['node']}: {', '.join(found['reasons'])} ({found['plugin']})"
-
-
-def aligned(rows: Iterable[list[str]]) -> list[str]:
-    """Pad the cells of a text table to their columns' widths."""
-    rows = list(rows)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _texts(rejection: Rejection) -> tuple[str, ...]:
