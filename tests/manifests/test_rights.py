@@ -98,13 +98,13 @@ def test_account_may_do_nothing_else(installed: Installation, everybody: set[Rig
     ("account", "verbs", "resource", "group", "namespace", "name"),
     [
         ("gpu-scheduler", "get update", "leases", "coordination.k8s.io", OURS, "gpu-scheduler"),
-        ("gpu-scheduler-certs", "get update patch", "secrets", "", OURS, "gpu-scheduler-webhook-tls"),
+        ("gpu-scheduler-certs", "get update", "secrets", "", OURS, "gpu-scheduler-webhook-tls"),
         (
-            *("gpu-scheduler-certs", "get update patch", "mutatingwebhookconfigurations"),
+            *("gpu-scheduler-certs", "get patch", "mutatingwebhookconfigurations"),
             *("admissionregistration.k8s.io", "", "gpu-scheduler"),
         ),
         (
-            *("gpu-scheduler-certs", "get update patch", "validatingwebhookconfigurations"),
+            *("gpu-scheduler-certs", "get patch", "validatingwebhookconfigurations"),
             *("admissionregistration.k8s.io", "", "gpu-scheduler"),
         ),
     ],
