@@ -1,1 +1,1 @@
-"""CA and serving certificates of the webhook: issue, store, rotate with overlap."""
+"""CA and serving certificate of the webhook: issue, store, rotate with overlap. Serves nothing."""
