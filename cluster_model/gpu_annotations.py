@@ -34,6 +34,7 @@ _FORM_WORD = re.compile(
 )
 _APART_SIZE = re.compile(r"(?<=[0-9])[-_ ]+(?=G(?:I?B)\b)", re.IGNORECASE)
 _LONGEST_SHOWN = 253
+_MOST_REPORTED = 5  # wrong models of one list
 _MIB = 2**20
 
 
@@ -164,6 +165,8 @@ def _models(
             found.append(parse_model(name, rules))
         except ValueError as error:
             problems.append(Problem(where, _short(text), f"must be {MODEL_FORM}: {error}"))
+        if len(problems) == _MOST_REPORTED:
+            break  # looking for near names costs time, and more would not be read
     return tuple(dict.fromkeys(found)), tuple(problems)
 
 

@@ -196,6 +196,10 @@ def test_each_unknown_model_of_a_list_is_reported_and_the_known_ones_still_count
     assert (len(reading.problems), reading.models) == (2, (ModelRequest("A100"),))
 
 
+def test_of_many_unknown_models_the_first_five_are_reported() -> None:
+    assert len(said(model=",".join(f"X{n}" for n in range(60)))) == 5
+
+
 def test_unknown_models_pass_where_the_configuration_allows_them_in_one_spelling() -> None:
     reading = read(rules=LENIENT, model="Vendor_X 900,A100")
     assert (reading.problems, reading.models) == ((), (ModelRequest("VENDOR-X-900"), ModelRequest("A100")))
