@@ -39,6 +39,7 @@ class Bundle:
     def __init__(self, plane: ControlPlane, overlay: Path = MANIFESTS / "overlays" / "kind") -> None:
         self.plane, self.overlay = plane, overlay
         self._processes: list[Process] = []
+        self.schedulers: list[Process] = []  # in the order of their start
         self._tls = Volume(plane.home / "mounted" / "tls")
         self._configs: dict[str, Volume] = {}
 
@@ -79,7 +80,8 @@ class Bundle:
         port = free_port()
         kubeconfig = self.plane.service_account_kubeconfig(NAMESPACE, SCHEDULER)
         extra = [f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1", f"--port={port}"]
-        return self._start(SCHEDULER, extra, f"http://127.0.0.1:{port}/readyz")
+        self.schedulers.append(self._start(SCHEDULER, extra, f"http://127.0.0.1:{port}/readyz"))
+        return self.schedulers[-1]
 
     def start(self) -> None:
         """Install everything and start one of each."""
