@@ -19,6 +19,8 @@ from cryptography import x509
 HANDSHAKE_SECONDS = 5.0
 # From a request's first byte to its last; the API server gives up on us after 3 s.
 REQUEST_SECONDS = 10.0
+# How long a connection that we end is kept for what may still arrive, so that the last answer is not cut by a reset.
+LINGER_SECONDS = 0.2
 # How often files that do not load are tried again while nothing changes about them.
 RETRY_SECONDS = 1.0
 
@@ -124,6 +126,7 @@ class BoundedSocket(ssl.SSLSocket):
     """
 
     _deadline: float | None = None
+    _is_greeted = False
 
     def do_handshake(self, block: bool = False) -> None:
         """Shake hands within a deadline; a client that does not is treated as one that hung up."""
@@ -132,6 +135,7 @@ class BoundedSocket(ssl.SSLSocket):
             super().do_handshake(block)
         except TimeoutError as error:
             raise ConnectionResetError(errno.ECONNRESET, "no TLS handshake in time") from error
+        self._is_greeted = True
         self.setblocking(True)
 
     def setblocking(self, flag: bool) -> None:
@@ -142,6 +146,11 @@ class BoundedSocket(ssl.SSLSocket):
             return
         self._deadline = time.monotonic() + REQUEST_SECONDS if flag else None
         self.settimeout(REQUEST_SECONDS if flag else 0.0)
+
+    def shutdown(self, how: int) -> None:
+        """Bound the wait for the client's end, too: gunicorn waits for it in the loop that serves all the others."""
+        super().shutdown(how)
+        self._deadline = time.monotonic() + (LINGER_SECONDS if self._is_greeted else 0.0)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
         """Read within what is left of the request's deadline, or within a shorter timeout of the caller's."""
