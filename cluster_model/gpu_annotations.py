@@ -120,6 +120,8 @@ def parse_fraction(text: str) -> float:
 
 def parse_model(text: str, rules: Rules = DEFAULT_RULES) -> ModelRequest:
     """Read one model name with its optional size; ValueError says what is wrong with it."""
+    if text in gpu_models.KNOWN:
+        return ModelRequest(text)
     shown = f'"{text[:_LONGEST_SHOWN]}"'
     if len(text) > _LONGEST_SHOWN or not _MODEL_TEXT.fullmatch(text):
         raise ValueError(f"{shown} is not a model name")

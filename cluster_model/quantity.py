@@ -48,6 +48,8 @@ def is_whole(amount: Nanos) -> bool:
 
 
 def _parse_text(text: str) -> Nanos:
+    if len(text) < _CEILING_DIGITS - 9 and text.isascii() and text.isdigit():
+        return Nanos(int(text) * NANOS_PER_UNIT)
     found = _FORM.fullmatch(text)
     if not text or found is None:
         raise ValueError(f"not a quantity: {text[:80]!r}")

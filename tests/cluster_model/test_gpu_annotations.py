@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster_model import gpu_annotations as grammar
+from cluster_model import gpu_models
 from cluster_model.gpu_annotations import FRACTION, MEMORY, MODEL, Demand, ModelRequest, Reading, Rules
 from cluster_model.gpu_models import KnownModels
 
@@ -207,6 +208,11 @@ def test_unknown_models_pass_where_the_configuration_allows_them_in_one_spelling
 
 def test_allowing_unknown_models_does_not_allow_malformed_ones() -> None:
     assert len(said(rules=LENIENT, model="A100;B")) == 1
+
+
+@pytest.mark.parametrize("name", sorted(gpu_models.KNOWN))
+def test_every_known_name_stands_for_itself_and_no_size(name: str) -> None:
+    assert read(model=name).models == read(model=f"{name.lower()} ").models == (ModelRequest(name),)
 
 
 def test_a_configured_model_is_known() -> None:
