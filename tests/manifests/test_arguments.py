@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 from cli.main import VERBS
-from tests.manifests.rendering import Json, overlay, pods
+from tests.manifests.rendering import Json, only, overlay, pods
 
 
 def container(name: str) -> Json:
@@ -23,7 +23,7 @@ def parsed(name: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-@pytest.mark.parametrize("name", ["scheduler", "webhook"])
+@pytest.mark.parametrize("name", ["scheduler", "webhook", "certs"])
 def test_command_knows_its_arguments(name: str) -> None:
     assert parsed(name)
 
@@ -46,3 +46,11 @@ def test_webhook_reads_its_certificates_where_they_are_mounted_and_listens_where
 def test_scheduler_listens_where_it_is_probed() -> None:
     [port] = container("scheduler")["ports"]
     assert (parsed("scheduler").port, port["name"]) == (port["containerPort"], "health")
+
+
+def test_certificates_are_for_the_webhooks_service_and_configurations() -> None:
+    certs, objects = parsed("certs"), overlay("eks")
+    service, configuration = only(objects, "Service")["metadata"], only(objects, "ValidatingWebhookConfiguration")
+
+    assert (certs.service, certs.namespace) == (service["name"], service["namespace"])
+    assert certs.webhook_configuration == [configuration["metadata"]["name"]]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tests.control_plane.api import Api, ApiError
 from tests.manifests.installation import Installation
 from tests.manifests.objects import pod, wrap
+from tests.manifests.rendering import overlay, pods
 
 pytestmark = pytest.mark.control_plane
 
@@ -128,22 +132,36 @@ def right_without_name(right: Right) -> Right:
 def test_scheduler_can_do_its_work(installed: Installation) -> None:
     """With its own token, the calls of one cycle and of the election."""
     api, admin = Api(installed.plane.service_account_kubeconfig(OURS, "gpu-scheduler")), installed.plane.api
-    name, pods, leases = (
-        installed.name(),
-        "/api/v1/namespaces/default/pods",
-        f"/apis/coordination.k8s.io/v1/namespaces/{OURS}/leases",
-    )
-    admin.post(pods, wrap("Pod", name, pod()))
+    name, collection = installed.name(), "/api/v1/namespaces/default/pods"
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{OURS}/leases"
+    admin.post(collection, wrap("Pod", name, pod()))
 
     api.get("/api/v1/nodes", limit="1")
     api.get("/api/v1/pods", limit="1")
-    api.patch(f"{pods}/{name}/status", {"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}})
-    api.post(f"{pods}/{name}/binding", {"metadata": {"name": name}, "target": {"kind": "Node", "name": "node-1"}})
-    assert admin.get(f"{pods}/{name}")["spec"]["nodeName"] == "node-1"
+    api.patch(f"{collection}/{name}/status", {"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}})
+    api.post(f"{collection}/{name}/binding", {"metadata": {"name": name}, "target": {"kind": "Node", "name": "node-1"}})
+    assert admin.get(f"{collection}/{name}")["spec"]["nodeName"] == "node-1"
     lease = api.post(leases, {"metadata": {"name": "gpu-scheduler"}, "spec": {"holderIdentity": "me"}})
     api.put(f"{leases}/gpu-scheduler", lease)
     admin.delete(f"{leases}/gpu-scheduler")
     api.close()
+
+
+def test_install_job_can_do_its_work(installed: Installation) -> None:
+    """Its own arguments under its own token: first it issues and publishes, then all is in order."""
+    [args] = [spec["containers"][0]["args"] for kind, spec in pods(overlay("eks")) if kind == "Job"]
+    token = installed.plane.service_account_kubeconfig(OURS, "gpu-scheduler-certs")
+    command = [Path(sys.executable).with_name("gpu-scheduler"), *args, f"--kubeconfig={token}"]
+    before = installed.ca_bundles()
+
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    keys = installed.plane.api.get(f"/api/v1/namespaces/{OURS}/secrets/gpu-scheduler-webhook-tls")["data"]
+    assert {"tls.crt", "tls.key", "ca.crt"} <= set(keys)
+    assert set(installed.ca_bundles()) == {keys["ca.crt"]} != set(before)
+    assert "stored" in first.stderr
+    assert "stored" not in second.stderr
 
 
 def test_webhook_account_is_refused_everything(installed: Installation) -> None:
