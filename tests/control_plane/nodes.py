@@ -47,6 +47,8 @@ def gpu_node(name: str, gpus: int = 8, labels: Mapping[str, str] | None = None, 
 def registration(document: Json) -> Json:
     """What the kubelet posts: the document without what only a server may say, Ready unless it says otherwise."""
     metadata = {key: value for key, value in document["metadata"].items() if key in METADATA}
+    own = {"kubernetes.io/hostname": metadata["name"], "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    metadata["labels"] = own | (metadata.get("labels") or {})
     status = dict(document.get("status") or {})
     conditions = list(status.get("conditions") or [])
     if not any(condition["type"] == "Ready" for condition in conditions):

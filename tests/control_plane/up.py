@@ -39,9 +39,11 @@ def main() -> int:
 
 def serve() -> None:
     """Run the cluster until an interrupt, which may come at any moment: each part stops what it started."""
-    sys.stdout.write("starting etcd, the API server, the controller-manager and the product …\n")
+    sys.stdout.write("starting etcd, the API server, the controller-manager, kube-scheduler and the product …\n")
+    sys.stdout.flush()
     with ControlPlane() as plane, Kubelet(plane.kubeconfig) as kubelet:
         names = kubelet.create_nodes(nodes.from_yaml(EXAMPLE_NODES))
+        plane.start_scheduler()  # for the pods that are not ours
         with Bundle(plane):
             kubelet.wait_ready()
             sys.stdout.write(
