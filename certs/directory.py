@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from certs import storage
-from certs.material import Material, Publication
-from certs.storage import CA_KEY, KEY, Conflict, Refused, Stored
+from certs.material import CA_KEY, KEY, NAMES, Material, Publication
+from certs.storage import Conflict, Refused, Stored
 
 DATA = "..data"
 PUBLISHED = "published"
@@ -24,7 +24,7 @@ class DirectoryPlace:
     async def read(self) -> Stored | None:
         """Read the files; None where there is no certificate."""
         at = self._directory / DATA
-        found = {name: (at / name).read_bytes() for name in storage.NAMES if (at / name).is_file()}
+        found = {name: (at / name).read_bytes() for name in NAMES if (at / name).is_file()}
         if not found:
             return None
         published = at / PUBLISHED

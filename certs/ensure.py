@@ -3,6 +3,7 @@
 What happens when:
 - The Secret is lost: a new CA and certificate at once. CAs that the configurations still trust stay in the bundle for
   the overlap, since servers go on with the old certificate until their volume is refreshed.
+- Only the CA's key is lost or damaged: a new CA beside the old one, as in any rotation; nobody notices.
 - A caBundle was edited by hand: it is written anew from the Secret, by the next run.
 - The clock jumps: what is not valid at the present time is replaced at once; a publication dated in the future counts
   as not made. When the clock comes back the same holds, so the next run repairs what the wrong time made.

@@ -13,6 +13,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.issue import Authority, Names, certificate_pem
 
+# The parts, as files and as keys of the Secret. The webhook mounts the first three; the CA's key is ours alone.
+CERTIFICATE, KEY, BUNDLE, CA_KEY = "tls.crt", "tls.key", "ca.crt", "ca.key"
+NAMES = (CERTIFICATE, KEY, BUNDLE, CA_KEY)
+
 
 @dataclass(frozen=True, slots=True)
 class Material:
@@ -43,37 +47,32 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Material that could be read: `signer` is the CA in the bundle whose key we have."""
+    """A leaf with its key, and the CAs to trust. `signer` is the one whose key we have, if we have one."""
 
     leaf: x509.Certificate
     bundle: tuple[x509.Certificate, ...]
-    signer: Authority
-
-    @property
-    def leaf_is_the_signers(self) -> bool:
-        """Whether the leaf that is served comes from the CA that signs now."""
-        return issued_by(self.leaf, self.signer.certificate)
-
-    @property
-    def others(self) -> tuple[x509.Certificate, ...]:
-        """The CAs that only verify."""
-        return tuple(ca for ca in self.bundle if ca != self.signer.certificate)
+    signer: Authority | None
 
 
 def read(material: Material) -> Reading:
-    """Read all parts; raise Unusable unless they are well-formed and a CA key fits a CA of the bundle."""
-    bundle = certificates(material.bundle)
-    key = _key(material.ca_key, "ca.key")
-    signer = next((ca for ca in bundle if ca.public_key() == key.public_key()), None)
-    if signer is None:
-        raise Unusable("ca.key: is the key of no certificate in ca.crt")
+    """Read all parts; raise Unusable unless the leaf has its key. A CA key that is of no use counts as none."""
     try:
         leaf = x509.load_pem_x509_certificate(material.certificate)
     except ValueError as problem:
-        raise Unusable(f"tls.crt: {problem}") from problem
-    if leaf.public_key() != _key(material.key, "tls.key").public_key():
-        raise Unusable("tls.key: is not the key of tls.crt")
-    return Reading(leaf, bundle, Authority(signer, key))
+        raise Unusable(f"{CERTIFICATE}: {problem}") from problem
+    if leaf.public_key() != _key(material.key, KEY).public_key():
+        raise Unusable(f"{KEY}: is not the key of {CERTIFICATE}")
+    bundle = certificates(material.bundle)
+    return Reading(leaf, bundle, _signer(bundle, material.ca_key))
+
+
+def _signer(bundle: tuple[x509.Certificate, ...], pem: bytes) -> Authority | None:
+    try:
+        key = _key(pem, CA_KEY)
+    except Unusable:
+        return None
+    signer = next((ca for ca in bundle if ca.public_key() == key.public_key()), None)
+    return None if signer is None else Authority(signer, key)
 
 
 def fault(reading: Reading, names: Names, now: datetime) -> str | None:

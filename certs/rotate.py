@@ -12,7 +12,7 @@ from enum import StrEnum
 from cryptography import x509
 
 from certs import issue, material
-from certs.issue import SKEW, Chance, Names
+from certs.issue import SKEW, Authority, Chance, Names
 from certs.material import Material, Publication, Reading, Unusable
 
 
@@ -71,12 +71,15 @@ def plan(stored: Material | None, published: Publication | None, now: datetime, 
     except Unusable as problem:
         return Plan(Step.CREATE, str(problem), urgent=True)
     fault = material.fault(reading, policy.names, now)
+    signer = reading.signer if reading.signer and material.valid(reading.signer.certificate, now) else None
     if fault is not None:
-        usable = material.valid(reading.signer.certificate, now)
-        return Plan(Step.NEW_LEAF if usable else Step.CREATE, fault, urgent=True)
-    if not material.valid(reading.signer.certificate, now) or now >= _ca_due(reading, policy):
+        return Plan(Step.NEW_LEAF if signer else Step.CREATE, fault, urgent=True)
+    if signer is None:
+        return Plan(Step.NEW_CA, "no valid CA can sign")
+    if now >= _ca_due(signer.certificate, policy):
         return Plan(Step.NEW_CA, "the CA nears its end")
-    return _switch(reading, stored, published, now, policy) or _settle(reading, stored, published, now, policy)
+    standing = _Standing(reading, signer, stored.fingerprint, published)
+    return _switch(standing, now, policy) or _settle(standing, now, policy)
 
 
 def carry_out(
@@ -91,6 +94,8 @@ def carry_out(
         ca = issue.authority(policy.names.service, now, policy.ca_life, chance)
         bundle = (ca.certificate, *material.trusted(reading.bundle, now))
         return replace(stored, bundle=material.bundle_pem(bundle), ca_key=issue.key_pem(ca.key))
+    if reading.signer is None:
+        raise ValueError(f"{step}: needs a CA that can sign")
     if step is Step.NEW_LEAF:
         leaf = issue.serving(policy.names, reading.signer, now, policy.leaf_life, chance)
         return replace(stored, certificate=leaf.certificate, key=leaf.key)
@@ -115,14 +120,39 @@ def _create(stored: Material | None, found: Iterable[x509.Certificate], now: dat
     return Material(leaf.certificate, leaf.key, material.bundle_pem(bundle), issue.key_pem(ca.key))
 
 
-def _switch(
-    reading: Reading, stored: Material, published: Publication | None, now: datetime, policy: Policy
-) -> Plan | None:
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Material that serves and can sign."""
+
+    reading: Reading
+    signer: Authority
+    fingerprint: str
+    published: Publication | None
+
+    @property
+    def leaf(self) -> x509.Certificate:
+        return self.reading.leaf
+
+    @property
+    def leaf_is_the_signers(self) -> bool:
+        return material.issued_by(self.leaf, self.signer.certificate)
+
+    @property
+    def is_published(self) -> bool:
+        return self.published is not None and self.published.fingerprint == self.fingerprint
+
+    @property
+    def has_others(self) -> bool:
+        return any(ca != self.signer.certificate for ca in self.reading.bundle)
+
+
+def _switch(standing: _Standing, now: datetime, policy: Policy) -> Plan | None:
     """Lead to a new leaf where one is due, but not before its CA is known everywhere."""
-    why = _why_switch(reading, now, policy)
+    why = _why_switch(standing, now, policy)
     if why is None:
         return None
-    if published is None or published.fingerprint != stored.fingerprint or published.at > now:
+    published = standing.published
+    if not standing.is_published or published is None or published.at > now:
         return Plan(Step.PUBLISH, "the bundle must be known before the certificate changes")
     known = published.at + policy.propagation
     if now < known:
@@ -130,31 +160,31 @@ def _switch(
     return Plan(Step.NEW_LEAF, why)
 
 
-def _why_switch(reading: Reading, now: datetime, policy: Policy) -> str | None:
-    if not reading.leaf_is_the_signers:
+def _why_switch(standing: _Standing, now: datetime, policy: Policy) -> str | None:
+    if not standing.leaf_is_the_signers:
         return "the new CA is known everywhere"
-    if now >= _leaf_due(reading):
+    if now >= _leaf_due(standing.leaf):
         return "two thirds of its life are over"
-    lacking = material.missing(reading, policy.names)
+    lacking = material.missing(standing.reading, policy.names)
     return f"the certificate lacks the name {min(lacking)}" if lacking else None
 
 
-def _settle(reading: Reading, stored: Material, published: Publication | None, now: datetime, policy: Policy) -> Plan:
+def _settle(standing: _Standing, now: datetime, policy: Policy) -> Plan:
     """The leaf is in order: drop what is left over, or wait for the next date."""
-    drop = reading.leaf.not_valid_before_utc + SKEW + policy.overlap
-    if reading.others and now >= drop:
+    drop = standing.leaf.not_valid_before_utc + SKEW + policy.overlap
+    if standing.has_others and now >= drop:
         return Plan(Step.DROP_OLD, "no server holds a certificate of it any more")
-    if published is None or published.fingerprint != stored.fingerprint:
+    if not standing.is_published:
         return Plan(Step.PUBLISH, "the bundle has changed")
-    dates = [_leaf_due(reading), _ca_due(reading, policy), *([drop] if reading.others else [])]
-    return Plan(Step.KEEP, "all is in order", min(dates))
+    dates = [_leaf_due(standing.leaf), _ca_due(standing.signer.certificate, policy)]
+    return Plan(Step.KEEP, "all is in order", min([*dates, drop] if standing.has_others else dates))
 
 
-def _leaf_due(reading: Reading) -> datetime:
-    start, end = reading.leaf.not_valid_before_utc + SKEW, reading.leaf.not_valid_after_utc
+def _leaf_due(leaf: x509.Certificate) -> datetime:
+    start, end = leaf.not_valid_before_utc + SKEW, leaf.not_valid_after_utc
     return start + (end - start) * 2 / 3
 
 
-def _ca_due(reading: Reading, policy: Policy) -> datetime:
+def _ca_due(ca: x509.Certificate, policy: Policy) -> datetime:
     # Then a leaf signed at the last moment could still live to its end, and the overlap after it.
-    return reading.signer.certificate.not_valid_after_utc - policy.leaf_life - policy.overlap
+    return ca.not_valid_after_utc - policy.leaf_life - policy.overlap

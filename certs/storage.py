@@ -4,11 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from certs.material import Material, Publication
-
-# The parts, as files and as keys of the Secret. The webhook mounts the first three; the CA's key is ours alone.
-CERTIFICATE, KEY, BUNDLE, CA_KEY = "tls.crt", "tls.key", "ca.crt", "ca.key"
-NAMES = (CERTIFICATE, KEY, BUNDLE, CA_KEY)
+from certs.material import BUNDLE, CA_KEY, CERTIFICATE, KEY, NAMES, Material, Publication
 
 
 @dataclass(frozen=True, slots=True)
