@@ -50,7 +50,7 @@ def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     unfit = nodes.remembered((NAME, gpu.models, gpu.memory_mib), lambda: _unfit(gpu, nodes))
     total = snapshot.allocatable(gpu_names.GPU)
     short = total - snapshot.requested(gpu_names.GPU) < gpu.units
-    if not short.any():
+    if not gpu.units or not short.any():
         return None if unfit is None else Verdict(unfit, TABLE)
     hopeless = total < gpu.units if unfit is None else (total < gpu.units) | (unfit > 0)
     found = short.astype(np.uint8) + (short & hopeless)  # TAKEN, or TOO_FEW where that cannot change
@@ -84,7 +84,7 @@ def _unfit(gpu: GpuRequest, nodes: NodeColumns) -> Codes | None:
     """Judge model and memory, which only a change of the node can mend; None where all nodes will do."""
     codes = np.zeros(len(nodes.names), np.uint8)
     known, needed = nodes.gpu_memory_mib, _needed_mib(gpu, nodes)
-    codes[known * OF_SHOWN < needed * OF_ASKED] = LITTLE_MEMORY
+    codes[(needed > 0) & (known * OF_SHOWN < needed * OF_ASKED)] = LITTLE_MEMORY
     codes[(known == UNKNOWN) & (needed > 0)] = NO_MEMORY
     if gpu.models:
         codes[~nodes.gpu_model.among({model.name for model in gpu.models})] = OTHER_MODEL

@@ -1,163 +1,195 @@
-"""Hypothesis strategies for small clusters where every rule finds something to say: few keys, few values."""
+"""Small random clusters where every rule finds something to say: few keys, few values.
 
-from collections.abc import Callable
-from typing import Any
+One generator, two sources of choices: hypothesis, which shrinks, and a seeded random, which is fast and even.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 
 from cluster_model import objects
 from cluster_model.pod import PendingPod
+from cluster_model.state import ClusterState
 from tests import build
 from tests.oracle import Settings
 
+T = TypeVar("T")
+Pick: TypeAlias = Callable[[Sequence[Any]], Any]
+
 KEYS = ("zone", "rank", "example.com/pool")
 VALUES = ("a", "b", "1", "7", "03", "")
-BAD_VALUES = ("not a value", "-3", "9" * 70)
+ASKED_VALUES = (*VALUES, "not a value", "-3", "9" * 70, "9" * 25)
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 NODE_NAMES = tuple(f"n{index}" for index in range(6))
 MODELS = ("NVIDIA-A100-SXM4-80GB", "NVIDIA-A100-SXM4-40GB", "NVIDIA-H100-80GB-HBM3", "Tesla-T4", "no such card", None)
 MEMORIES = (81920, 81559, 40960, 15109, 15360, None)
 ASKED_MODELS = (None, "A100", "A100-80GB", "H100,A100-40GB", "T4", "H100-80GB,T4")
-ASKED_MEMORIES = (None, "40960", "16Gi", "80Gi", "16384")
+ASKED_MEMORIES = (None, None, "40960", "16Gi", "80Gi", "16384")
 SHAPES = ([(0, 10), (100, 0)], [(0, 0), (100, 10)], [(10, 3), (35, 10), (90, 1)], [(50, 0)], [(0, 0), (40, 0), (70, 9)])
-
-labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=3)
-taints = st.builds(
-    objects.Taint,
-    key=st.sampled_from(("nvidia.com/gpu", "dedicated")),
-    value=st.sampled_from(("", "present", "team-a")),
-    effect=st.sampled_from(EFFECTS),
-)
-tolerations = st.builds(
-    objects.Toleration,
-    key=st.sampled_from(("", "nvidia.com/gpu", "dedicated", "node.kubernetes.io/unschedulable")),
-    operator=st.sampled_from(("", "Equal", "Exists", "Gt")),
-    value=st.sampled_from(("", "present", "team-a")),
-    effect=st.sampled_from(("", *EFFECTS)),
-)
-label_requirements = st.builds(
-    objects.SelectorRequirement,
-    key=st.sampled_from((*KEYS, "bad key")),
-    operator=st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Within")),
-    values=st.lists(st.sampled_from((*VALUES, *BAD_VALUES)), max_size=2).map(tuple),
-)
-field_requirements = st.builds(
-    objects.SelectorRequirement,
-    key=st.sampled_from(("metadata.name", "metadata.namespace")),
-    operator=st.sampled_from(("In", "NotIn", "Exists")),
-    values=st.lists(st.sampled_from((*NODE_NAMES, "elsewhere", "")), max_size=2).map(tuple),
-)
-terms = st.builds(
-    objects.NodeSelectorTerm,
-    match_expressions=st.lists(label_requirements, max_size=2).map(tuple),
-    match_fields=st.lists(field_requirements, max_size=1).map(tuple),
-)
-good_requirements = st.one_of(
-    st.builds(build.requirement, st.sampled_from(KEYS), st.sampled_from(("In", "NotIn")), st.sampled_from(VALUES)),
-    st.builds(build.requirement, st.sampled_from(KEYS), st.sampled_from(("Exists", "DoesNotExist"))),
-)
-good_terms = st.builds(lambda found: build.term(*found), st.lists(good_requirements, max_size=2))
-affinities = st.builds(
-    lambda required, wishes: objects.Affinity(node_affinity=objects.NodeAffinity(required=required, preferred=wishes)),
-    st.none() | st.builds(objects.NodeSelector, node_selector_terms=st.lists(terms, max_size=2).map(tuple)),
-    st.lists(
-        st.builds(objects.PreferredSchedulingTerm, weight=st.integers(1, 100), preference=good_terms), max_size=3
-    ).map(tuple),
-)
-requests = st.fixed_dictionaries(
-    {},
-    optional={
-        "cpu": st.sampled_from(("0", "250m", "1", "3", "9")),
-        "memory": st.sampled_from(("0", "1Gi", "3Gi", "9Gi")),
-        "ephemeral-storage": st.sampled_from(("1Gi", "20Gi")),
-        "example.com/nic": st.sampled_from(("0", "1", "2")),
-        "nvidia.com/mig-1g.5gb": st.sampled_from(("1", "3")),
-        "hugepages-2Mi": st.just("2Mi"),
-    },
-)
-ports = st.lists(
-    st.builds(
-        objects.ContainerPort,
-        host_port=st.sampled_from((8080, 9090)),
-        host_ip=st.sampled_from(("", "0.0.0.0", "10.0.0.1", "10.0.0.2")),
-        protocol=st.sampled_from(("TCP", "UDP", "")),
-    ),
-    max_size=2,
-)
+MIG = "nvidia.com/mig-1g.5gb"
+NIC = "example.com/nic"
+COUNTED = ("cpu", "memory", build.GPU, NIC, "ephemeral-storage")
 
 
-@st.composite
-def nodes(draw: Callable[[st.SearchStrategy[Any]], Any], name: str) -> objects.Node:
-    """Draw a small node of any kind."""
-    sizes = {
-        "cpu": draw(st.sampled_from(("0", "1500m", "4", "8"))),
-        "memory": draw(st.sampled_from(("0", "4Gi", "8Gi"))),
-        "pods": draw(st.sampled_from(("0", "1", "3", "110"))),
-    }
-    extra = draw(st.dictionaries(st.sampled_from(("example.com/nic", "nvidia.com/mig-1g.5gb")), st.just("2")))
-    gpus = draw(st.sampled_from((None, 0, 1, 4, 8)))
-    busy = draw(st.sampled_from((None, "0", "0.25", "0.57", "1", "many")))
-    return build.node(
-        name,
-        gpus=gpus,
-        model=draw(st.sampled_from(MODELS)),
-        memory=draw(st.sampled_from(MEMORIES)),
-        labels=draw(labels),
-        annotations={} if busy is None else {"gpu.nvidia.com/utilization": busy},
-        allocatable={**sizes, **extra},
-        taints=tuple(draw(st.lists(taints, max_size=2))),
-        unschedulable=draw(st.integers(0, 5)) == 0,
+class Source:
+    """Where choices come from, and the few forms of choice."""
+
+    def __init__(self, pick: Pick) -> None:
+        self.pick = pick
+
+    def of(self, values: Sequence[T]) -> T:
+        chosen: T = self.pick(values)
+        return chosen
+
+    def seldom(self, times: int = 4) -> bool:
+        return bool(self.pick((False,) * (times - 1) + (True,)))
+
+    def several(self, make: Callable[[], T], most: int) -> tuple[T, ...]:
+        return tuple(make() for _ in range(self.of(range(most + 1))))
+
+    def some(self, values: Sequence[T]) -> list[T]:
+        return [value for value in values if self.pick((False, True))]
+
+
+def taint(source: Source) -> objects.Taint:
+    key, value = source.of(("nvidia.com/gpu", "dedicated")), source.of(("", "present", "team-a"))
+    return objects.Taint(key=key, value=value, effect=source.of(EFFECTS))
+
+
+def toleration(source: Source) -> objects.Toleration:
+    return objects.Toleration(
+        key=source.of(("", "nvidia.com/gpu", "dedicated", "node.kubernetes.io/unschedulable")),
+        operator=source.of(("", "Equal", "Exists", "Gt")),
+        value=source.of(("", "present", "team-a")),
+        effect=source.of(("", *EFFECTS)),
     )
 
 
-@st.composite
-def pods(draw: Callable[[st.SearchStrategy[Any]], Any], name: str = "pending", on: str = "") -> PendingPod:
-    """Draw a pod; `on` names the node that it runs on."""
-    asked = draw(requests)
-    gpu = draw(st.sampled_from((0, 0, 1, 2, 5)))
-    asks = gpu or "nvidia.com/mig-1g.5gb" in asked
-    with_gpu = {**asked, build.GPU: str(gpu)} if gpu else asked
-    one = build.container(with_gpu)
-    containers = (objects.Container(name="c", resources=one.resources, ports=tuple(draw(ports))),)
-    picky = not on and draw(st.booleans())
+def labels(source: Source) -> dict[str, str]:
+    return {key: source.of(VALUES) for key in source.some(KEYS)}
+
+
+def node(source: Source, name: str) -> objects.Node:
+    """Make a small node of any kind."""
+    busy = source.of((None, None, "0", "0.25", "0.57", "1", "many"))
+    extra = {resource: source.of(("1", "4")) for resource in (NIC, MIG) if source.seldom(3)}
+    return build.node(
+        name,
+        gpus=source.of((None, 0, 1, 4, 8, 8, 8)),
+        model=source.of(MODELS),
+        memory=source.of(MEMORIES),
+        labels=labels(source),
+        annotations={} if busy is None else {"gpu.nvidia.com/utilization": busy},
+        allocatable={
+            "cpu": source.of(("0", "1500m", "8", "16", "17")),
+            "memory": source.of(("0", "8Gi", "16Gi", "33Gi")),
+            "pods": source.of(("0", "2", "110", "110", "110", "110")),
+            **extra,
+        },
+        taints=source.several(lambda: taint(source), 3) if source.seldom() else (),
+        unschedulable=source.seldom(12),
+    )
+
+
+def requirement(source: Source) -> objects.SelectorRequirement:
+    """Make a label requirement, now and then a malformed one."""
+    operator = source.of(("In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Within"))
+    fitting = {"In": 2, "NotIn": 1, "Gt": 1, "Lt": 1}.get(operator, 0)
+    count = source.of(range(3)) if source.seldom(8) else fitting
+    values = ASKED_VALUES if source.seldom(8) else VALUES
+    key = "bad key" if source.seldom(20) else source.of(KEYS)
+    return build.requirement(key, operator, *(source.of(values) for _ in range(count)))
+
+
+def field(source: Source) -> objects.SelectorRequirement:
+    """Make a field requirement; Kubernetes reads none but of one value."""
+    key = "metadata.namespace" if source.seldom(8) else "metadata.name"
+    names = source.several(lambda: source.of((*NODE_NAMES, "elsewhere", "")), 2) if source.seldom() else None
+    operator = source.of(("In", "In", "NotIn", "Exists"))
+    return build.requirement(key, operator, *((source.of(NODE_NAMES),) if names is None else names))
+
+
+def term(source: Source) -> objects.NodeSelectorTerm:
+    fields = source.several(lambda: field(source), 2) if source.seldom(3) else ()
+    return build.term(*source.several(lambda: requirement(source), 2), fields=fields)
+
+
+def wish(source: Source) -> tuple[int, objects.NodeSelectorTerm]:
+    """Make a preferred term that can be read: one that cannot be refuses the pod."""
+    keyed = build.requirement(source.of(KEYS), source.of(("In", "NotIn")), source.of(VALUES))
+    present = build.requirement(source.of(KEYS), source.of(("Exists", "DoesNotExist")))
+    return source.of((1, 10, 33, 100)), source.of((build.term(keyed), build.term(present), build.term(keyed, present)))
+
+
+def affinity(source: Source) -> objects.Affinity:
+    required = source.several(lambda: term(source), 2)
+    wishes = source.several(lambda: wish(source), 3)
+    return build.affinity(*required, preferred=wishes)
+
+
+def requests(source: Source) -> dict[str, str]:
+    asked = {
+        "cpu": ("0", "250m", "1", "3", "9"),
+        "memory": ("0", "1Gi", "3Gi", "9Gi"),
+        "ephemeral-storage": ("1Gi", "20Gi"),
+    }
+    rare = {NIC: ("0", "1", "3"), MIG: ("1", "3"), "hugepages-2Mi": ("2Mi",)}
+    usual = {resource: source.of(asked[resource]) for resource in source.some(tuple(asked))}
+    return usual | {resource: source.of(amounts) for resource, amounts in rare.items() if source.seldom(6)}
+
+
+def port(source: Source) -> objects.ContainerPort:
+    address = source.of(("", "0.0.0.0", "10.0.0.1", "10.0.0.2"))
+    number, protocol = source.of((8080, 9090)), source.of(("TCP", "UDP", ""))
+    return objects.ContainerPort(host_port=number, host_ip=address, protocol=protocol)
+
+
+def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
+    """Make a pod; `on` names the node that it runs on, and a running one is never picky."""
+    asked, gpus = requests(source), source.of((0, 1, 1, 2, 5))
+    container = build.container(asked | ({build.GPU: str(gpus)} if gpus else {}))
+    ports = source.several(lambda: port(source), 2) if source.seldom() else ()
+    picky, gpu = not on and source.seldom(3), gpus or MIG in asked
     return build.pod(
         name,
         node=on,
         phase="Running" if on else "Pending",
-        model=draw(st.sampled_from(ASKED_MODELS)) if asks else None,
-        memory=draw(st.sampled_from(ASKED_MEMORIES)) if asks else None,
-        containers=containers,
-        tolerations=tuple(draw(st.lists(tolerations, max_size=3))),
-        node_selector=draw(st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=1))
-        if picky
-        else {},
-        affinity=draw(affinities) if picky else objects.Affinity(),
+        model=source.of(ASKED_MODELS) if gpu and source.seldom(2) else None,
+        memory=source.of(ASKED_MEMORIES) if gpu and source.seldom(3) else None,
+        containers=(objects.Container(name="c", resources=container.resources, ports=ports),),
+        tolerations=source.several(lambda: toleration(source), 3),
+        node_selector=labels(source) if picky and source.seldom() else {},
+        affinity=affinity(source) if picky else objects.Affinity(),
     )
 
 
-@st.composite
-def clusters(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Any:
-    """Draw the owner of a cluster of a few nodes with pods on them, some on nodes that do not exist."""
-    names = draw(st.lists(st.sampled_from(NODE_NAMES), unique=True))
-    found = [draw(nodes(name)) for name in names]
-    places = draw(st.lists(st.sampled_from((*NODE_NAMES, "elsewhere")), max_size=6))
-    running = [draw(pods(f"running-{index}", place)) for index, place in enumerate(places)]
+def cluster(source: Source) -> ClusterState:
+    """Make the owner of a cluster of a few nodes with pods on them, some on nodes that do not exist."""
+    found = [node(source, name) for name in source.some(NODE_NAMES)]
+    places = (*(one.metadata.name for one in found), "elsewhere")
+    running = [pod(source, f"running-{index}", source.of(places)) for index in range(source.of(range(7)))]
     return build.state(*found, pods=running)
 
 
-settings = st.builds(
-    Settings,
-    count=st.sampled_from(("free", "total")),
-    strategy=st.sampled_from(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")),
-    weights=st.dictionaries(
-        st.sampled_from(("cpu", "memory", build.GPU, "example.com/nic", "ephemeral-storage")),
-        st.integers(1, 100),
-        min_size=1,
-    ),
-    shape=st.sampled_from(SHAPES),
-    balanced=st.lists(
-        st.sampled_from(("cpu", "memory", build.GPU, "example.com/nic", "ephemeral-storage")), unique=True, min_size=1
-    ).map(tuple),
-)
+def settings(source: Source) -> Settings:
+    """Make args of the plugins that score."""
+    counted = source.some(COUNTED) or ["cpu"]
+    return Settings(
+        count=source.of(("free", "total")),
+        strategy=source.of(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")),
+        weights={resource: source.of((1, 2, 5, 100)) for resource in counted},
+        shape=source.of(SHAPES),
+        balanced=tuple(source.some(COUNTED)) or ("cpu", "memory"),
+    )
 
-NODE_STRATEGY = st.sampled_from(NODE_NAMES[:3]).flatmap(nodes)
+
+def drawn(make: Callable[..., T], *more: Any) -> st.SearchStrategy[T]:
+    """Return the hypothesis strategy of a generator."""
+    return st.composite(lambda draw: make(Source(lambda values: draw(st.sampled_from(values))), *more))()
+
+
+def seeded(seed: int) -> Source:
+    """Return choices that the seed alone determines."""
+    return Source(Random(seed).choice)

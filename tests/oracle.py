@@ -238,7 +238,7 @@ def gpu_topology(pod: PendingPod, view: View) -> list[Said]:
     if not gpu.asks:
         return []
     wrong = gpu_kind(pod, view)
-    if view.has(GPU) - view.held(GPU) < gpu.units:
+    if gpu.units and view.has(GPU) - view.held(GPU) < gpu.units:
         return [(f"Insufficient {GPU}", wrong is None and gpu.units <= view.has(GPU))]
     return [] if wrong is None else [(wrong, False)]
 

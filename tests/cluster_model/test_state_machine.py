@@ -15,7 +15,7 @@ uids = st.sampled_from(UIDS)
 places = st.sampled_from((*generate.NODE_NAMES[:3], "elsewhere"))
 phases = st.sampled_from(("Pending", "Running", "Succeeded", "Failed"))
 sizes = st.fixed_dictionaries(
-    {"gpu": st.integers(0, 3)}, optional={"requests": generate.requests, "ports": st.just((8080,))}
+    {"gpu": st.integers(0, 3)}, optional={"requests": generate.drawn(generate.requests), "ports": st.just((8080,))}
 )
 
 
@@ -34,7 +34,7 @@ class Ledger(RuleBasedStateMachine):
         self.assumed: set[str] = set()
         self.requests: dict[str, PendingPod] = {}
 
-    @rule(found=generate.NODE_STRATEGY)
+    @rule(found=st.sampled_from(generate.NODE_NAMES[:3]).flatmap(lambda name: generate.drawn(generate.node, name)))
     def node_is_told(self, found: objects.Node) -> None:
         name = found.metadata.name
         events = self.state.set_node(found)

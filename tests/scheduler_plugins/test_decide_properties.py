@@ -1,5 +1,6 @@
 """decide() and the plain per-node oracle agree on every node's reasons, every score, every total and the sentence."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,25 @@ from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Rejection
 from tests import generate, oracle
+
+SEEDS_A_TEST = 250
+
+
+def compare(cluster: ClusterState, pod: PendingPod, settings: oracle.Settings) -> Decision:
+    """Decide in both ways, assert that they agree, and return the decision."""
+    expected = oracle.decide(pod, oracle.views(cluster), settings)
+    decision = decide(pod, cluster.snapshot(), registry.profile(args=settings.as_args()))
+    fitting = [decision.snapshot.names[row] for row in decision.rows]
+    assert ({} if decision.refused else reasons(decision)) == expected.reasons
+    assert dict(zip(fitting, decision.total.tolist(), strict=True)) == expected.total
+    assert {
+        name: dict(zip(fitting, scores.tolist(), strict=True)) for name, scores in decision.scores.items()
+    } == expected.scores
+    assert explain.sentence(decision) == expected.sentence
+    assert decision.node == next(
+        (name for name in fitting if expected.total[name] == max(expected.total.values())), None
+    )
+    return decision
 
 
 def reasons(decision: Decision) -> dict[str, tuple[str, list[oracle.Said]]]:
@@ -20,33 +40,66 @@ def told(rejection: Rejection) -> list[oracle.Said]:
     return [(reason.text, reason.preemption_may_help) for reason in rejection.reasons]
 
 
-@given(cluster=generate.clusters(), pod=generate.pods(), settings=generate.settings)
+@given(
+    cluster=generate.drawn(generate.cluster),
+    pod=generate.drawn(generate.pod),
+    settings=generate.drawn(generate.settings),
+)
 def test_decisions_equal_the_oracles(cluster: ClusterState, pod: PendingPod, settings: oracle.Settings) -> None:
-    expected = oracle.decide(pod, oracle.views(cluster), settings)
-
-    decision = decide(pod, cluster.snapshot(), registry.profile(args=settings.as_args()))
-
-    fitting = [decision.snapshot.names[row] for row in decision.rows]
-    assert ({} if decision.refused else reasons(decision)) == expected.reasons
-    assert dict(zip(fitting, decision.total.tolist(), strict=True)) == expected.total
-    assert {
-        name: dict(zip(fitting, scores.tolist(), strict=True)) for name, scores in decision.scores.items()
-    } == expected.scores
-    assert explain.sentence(decision) == expected.sentence
-    assert decision.fits == bool(expected.total)
-    assert decision.node is None or expected.total[decision.node] == max(expected.total.values())
+    compare(cluster, pod, settings)
 
 
-@given(cluster=generate.clusters(), pods=st.lists(generate.pods(), min_size=2, max_size=4))
+@pytest.mark.parametrize("batch", range(8))
+def test_decisions_equal_the_oracles_on_many_clusters(batch: int) -> None:
+    for seed in range(batch * SEEDS_A_TEST, (batch + 1) * SEEDS_A_TEST):
+        source = generate.seeded(seed)
+        compare(generate.cluster(source), generate.pod(source), generate.settings(source))
+
+
+def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score() -> None:
+    """Otherwise agreement would say little."""
+    seen: set[str] = set()
+    apart: set[str] = set()
+    for seed in range(3 * SEEDS_A_TEST):
+        source = generate.seeded(seed)
+        decision = compare(generate.cluster(source), generate.pod(source), generate.settings(source))
+        seen |= set(explain.reasons(decision))
+        apart |= {name for name, scores in decision.scores.items() if len(set(scores.tolist())) > 1}
+    assert apart == set(dict(registry.SCORERS))
+    assert seen >= {
+        "node(s) were unschedulable",
+        "node(s) had untolerated taint(s)",
+        "node(s) didn't match Pod's node affinity/selector",
+        "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+        "node(s) didn't have free ports for the requested pod ports",
+        "Node does not have GPU",
+        "Insufficient nvidia.com/gpu",
+        "node(s) didn't match GPU model",
+        "node(s) had no known GPU model",
+        "node(s) had no known GPU memory",
+        "Insufficient GPU memory",
+        "Too many pods",
+        "Insufficient cpu",
+        "Insufficient memory",
+        "Insufficient example.com/nic",
+    }
+
+
+@given(cluster=generate.drawn(generate.cluster), pods=st.lists(generate.drawn(generate.pod), min_size=2, max_size=4))
 def test_what_one_decision_remembers_does_not_colour_the_next(cluster: ClusterState, pods: list[PendingPod]) -> None:
-    snapshot, profile = cluster.snapshot(), registry.profile()
-    for pod in pods:
-        decide(pod, snapshot, profile)
-
-    expected = [oracle.decide(pod, oracle.views(cluster)).total for pod in pods]
-    assert [totals(decide(pod, snapshot, profile)) for pod in pods] == expected
+    for pod in (*pods, *pods):
+        compare(cluster, pod, oracle.Settings())
 
 
-def totals(decision: Decision) -> dict[str, int]:
-    fitting = [decision.snapshot.names[row] for row in decision.rows]
-    return dict(zip(fitting, decision.total.tolist(), strict=True))
+@pytest.mark.parametrize("seed", range(40))
+def test_decisions_stay_equal_while_the_cluster_fills_and_nodes_change(seed: int) -> None:
+    source = generate.seeded(seed)
+    cluster = generate.cluster(source)
+    for index in range(12):
+        pod = generate.pod(source, f"next-{index}")
+        decision = compare(cluster, pod, oracle.Settings())
+        if decision.node is not None:
+            cluster.assume(pod, decision.node)
+        if source.seldom():
+            cluster.set_node(generate.node(source, source.of(generate.NODE_NAMES)))
+    oracle.check(cluster)
