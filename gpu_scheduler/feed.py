@@ -99,6 +99,9 @@ class Feed:
         if found == before:
             return
         self._unreadable[name] = found
+        if not found:
+            log.info("node facts readable again node=%s", name)
+            return
         for fact in found:
             if fact not in before:
                 self._count_unreadable(fact.label)

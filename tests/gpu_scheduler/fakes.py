@@ -1,0 +1,125 @@
+"""Stand-ins for what talks to the API server: they remember what they were told and answer what the test wants."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from cluster_model import objects
+from cluster_model.state import ClusterState
+from gpu_scheduler.backoff import Backoff
+from gpu_scheduler.binder import Binder, Books, Rules
+from gpu_scheduler.cycle import Cycle
+from gpu_scheduler.feed import Feed
+from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.queue import QueuedPod, SchedulingQueue
+from gpu_scheduler.reports import Reports
+from kube_client.binding import Bound, Outcome
+from kube_client.client import Client
+from kube_client.event_bodies import Words
+from kube_client.events import Recorder
+from kube_client.timing import Timing
+from scheduler_plugins import registry
+from scheduler_plugins.framework import Profile
+from tests.gpu_scheduler.build import SCHEDULER, Clock, node
+
+
+class FakeRecorder(Recorder):
+    """Keeps what would have been written."""
+
+    def __init__(self) -> None:
+        self.words: list[tuple[str, Words]] = []
+
+    def record(self, pod: objects.Pod, words: Words) -> None:
+        self.words.append((pod.metadata.name, words))
+
+    async def drain(self, _timeout_seconds: float) -> bool:
+        return True
+
+    def notes(self, reason: str) -> list[str]:
+        return [words.note for _, words in self.words if words.reason == reason]
+
+
+class FakeClient(Client):
+    """Keeps the patches; fails as `failures` says, and holds each answer back until `gate` is set."""
+
+    def __init__(self) -> None:
+        self.timing = Timing()
+        self.patches: list[tuple[str, Mapping[str, Any]]] = []
+        self.failures: list[Exception] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def patch(self, path: str, body: Any, _content_type: str = "") -> bytes:
+        await self.gate.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        self.patches.append((path, cast(Mapping[str, Any], body)))
+        return b"{}"
+
+    def messages(self) -> list[str]:
+        return [body["status"]["conditions"][0]["message"] for _, body in self.patches]
+
+
+@dataclass
+class Bindings:
+    """The binding subresource: answers in order, then says Bound; each answer may be held back."""
+
+    answers: list[Outcome] = field(default_factory=list)
+    sent: list[tuple[str, str]] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def bind(self, queued: QueuedPod, node_name: str) -> Outcome:
+        self.sent.append((queued.pending.pod.metadata.name, node_name))
+        await self.gate.wait()
+        return self.answers.pop(0) if self.answers else Bound()
+
+
+@dataclass
+class World:
+    """All parts of a scheduler but the watches and the API server."""
+
+    clock: Clock = field(default_factory=Clock)
+    client: FakeClient = field(default_factory=FakeClient)
+    recorder: FakeRecorder = field(default_factory=FakeRecorder)
+    bindings: Bindings = field(default_factory=Bindings)
+    profile: Profile = field(default_factory=registry.profile)
+    leading: bool = True
+    in_flight: int = 4
+    naps: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.news = asyncio.Event()
+        self.metrics = Metrics([SCHEDULER])
+        self.state = ClusterState()
+        self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming)
+        self.reports = Reports(self.client, {SCHEDULER: self.recorder})
+        self.books = Books(self.state, self.queue, self.reports, self.metrics)
+        rules = Rules(lambda: self.leading, self.clock, self.nap, in_flight=self.in_flight)
+        self.binder = Binder(self.bindings.bind, self.books, rules, self.news)
+        self.cycle = Cycle(self.books, {SCHEDULER: self.profile}, self.binder, self.clock, self.news)
+        self.feed = Feed(self.state, self.queue, [SCHEDULER], self.metrics.unreadable)
+
+    async def nap(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        await asyncio.sleep(0)
+
+    def nodes(self, names: Sequence[str] = ("n",), **found: Any) -> None:
+        for name in names:
+            self.state.set_node(node(name, **found))
+
+    async def settle(self) -> None:
+        """Let everything in the background come to rest."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    def used(self, node_name: str = "n") -> int:
+        """The GPUs taken on a node."""
+        snapshot = self.state.snapshot()
+        return int(snapshot.requested("nvidia.com/gpu")[snapshot.nodes.rows[node_name]])
+
+    def sample(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(name, labels)

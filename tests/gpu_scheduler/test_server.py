@@ -1,0 +1,71 @@
+"""Probes and metrics over HTTP."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from gpu_scheduler import server
+from gpu_scheduler.metrics import Levels, Metrics
+
+
+def get(path: str, live: str | None = None, ready: str | None = None) -> tuple[int, str]:
+    metrics = Metrics(["gpu-scheduler"])
+    levels = Levels({"active": 3}, {("NodePorts", "gpu-scheduler"): 2}, {"nodes": 5}, 7, True)
+    metrics.observe_levels(lambda: levels, "gpu-scheduler")
+    metrics.incoming("active", "UnscheduledPodAdd")
+
+    async def ask() -> tuple[int, str]:
+        app = server.application({"lease": lambda: live}, {"pods": lambda: ready}, metrics.text)
+        async with (
+            server.serve(app, "127.0.0.1", 0) as port,
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}{path}") as answer,
+        ):
+            return answer.status, await answer.text()
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+def test_a_probe_says_ok(path: str) -> None:
+    assert get(path) == (200, "ok")
+
+
+def test_what_is_not_ready_is_alive() -> None:
+    assert get("/healthz", ready="not in step")[0] == 200
+    assert get("/readyz", ready="not in step") == (503, "[+]lease ok\n[-]pods failed: not in step\n")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
+def test_what_is_not_alive_is_neither(path: str) -> None:
+    status, said = get(path, live="lease overdue by 21 s")
+
+    assert status == 503
+    assert "[-]lease failed: lease overdue by 21 s" in said
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        'scheduler_pending_pods{queue="active"} 3.0',
+        'scheduler_pending_pods{queue="backoff"} 0.0',
+        'scheduler_pending_pods{queue="unschedulable"} 0.0',
+        'scheduler_pending_pods{queue="gated"} 0.0',
+        'scheduler_pending_pods{queue="incomplete"} 0.0',
+        'scheduler_pending_pods{queue="pending"} 0.0',
+        'scheduler_unschedulable_pods{plugin="NodePorts",profile="gpu-scheduler"} 2.0',
+        'scheduler_cache_size{type="nodes"} 5.0',
+        'scheduler_goroutines{operation="binding"} 7.0',
+        'leader_election_master_status{name="gpu-scheduler"} 1.0',
+        'scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 1.0',
+        'scheduler_schedule_attempts_total{profile="gpu-scheduler",result="scheduled"} 0.0',
+        'scheduler_scheduling_attempt_duration_seconds_bucket{le="0.001",profile="gpu-scheduler",result="error"} 0.0',
+        'scheduler_scheduling_attempt_duration_seconds_bucket{le="16.384",profile="gpu-scheduler",result="error"} 0.0',
+        'scheduler_scheduling_algorithm_duration_seconds_bucket{le="0.002"} 0.0',
+        'scheduler_pod_scheduling_attempts_bucket{le="16.0"} 0.0',
+        'scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="15+",le="0.01"} 0.0',
+    ],
+)
+def test_metrics_carry_kube_schedulers_names_and_buckets(series: str) -> None:
+    assert series in get("/metrics")[1].splitlines()
