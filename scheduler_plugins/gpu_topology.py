@@ -4,7 +4,7 @@ It counts units of nvidia.com/gpu. A pod that asks only for slices or shares nee
 left to NodeResourcesFit, while the model and the memory that its annotations name apply all the same.
 """
 
-from typing import Literal
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from cluster_model.columns import MAX_AMOUNT, Amounts, Shares, sealed
 from cluster_model.pod import PendingPod
 from cluster_model.request import GpuRequest
 from cluster_model.snapshot import UNKNOWN, NodeColumns, Rows, Snapshot
-from cluster_model.verdict import Event, Reason
+from cluster_model.verdict import Event, Problem, Reason
 from scheduler_plugins import plugin_args
 from scheduler_plugins.framework import MAX_SCORE, Codes, ReasonSet, Scores, Verdict, cures
 
@@ -29,6 +29,7 @@ TABLE: tuple[ReasonSet, ...] = (
     (Reason("node(s) had no known GPU memory", OTHER_NODE),),
     (Reason("Insufficient GPU memory", OTHER_NODE),),
 )
+FREE, TOTAL = "free", "total"
 TAKEN, TOO_FEW, NO_MODEL, OTHER_MODEL, NO_MEMORY, LITTLE_MEMORY = range(1, 7)
 
 # One card shows up to 8 % less than its name says, depending on who reports it (15109 to 16384 MiB for a T4).
@@ -38,7 +39,12 @@ OF_ASKED, OF_SHOWN = 92, 100
 class Args(plugin_args.Args, frozen=True):
     """`count` says which GPUs the score compares with the number asked: a node's free ones, or all."""
 
-    count: Literal["free", "total"] = "free"
+    count: str = FREE
+
+    def problems(self, path: str) -> Iterator[Problem]:
+        """Yield an unknown way to count."""
+        if self.count not in (FREE, TOTAL):
+            yield Problem(f"{path}.count", self.count, f"must be one of: {FREE}, {TOTAL}")
 
 
 def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
@@ -64,7 +70,7 @@ def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores
         return np.zeros(len(rows), np.int64)
     total = snapshot.allocatable(gpu_names.GPU).take(rows)
     taken = snapshot.requested(gpu_names.GPU).take(rows)
-    counted = total - taken if args.count == "free" else total
+    counted = total - taken if args.count == FREE else total
     fit: Scores = np.maximum(MAX_SCORE - 10 * np.abs(counted - gpu.units), 0)
     idle: Scores = (MAX_SCORE * (1 - _utilization(snapshot.nodes, rows, total, taken))).astype(np.int64)
     score: Scores = (7 * fit + 3 * idle) // 10 * (total > 0)

@@ -21,6 +21,7 @@ class NoArgs(Args, frozen=True):
 
 
 Kind = TypeVar("Kind", bound=Args)
+FORMS = {"int": "a whole number", "str": "a string", "array": "a list", "object": "a mapping"}
 
 
 def decode(kind: type[Kind], found: Mapping[str, Any], path: str) -> Kind:
@@ -51,7 +52,9 @@ def _unknown(kind: Any, found: Any, path: str) -> Iterator[Problem]:
         declared = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
         for name, value in found.items():
             if name not in declared:
-                yield Problem(f"{path}.{name}", str(value), f"unknown field; known: {', '.join(sorted(declared))}")
+                yield Problem(
+                    f"{path}.{name}", str(value), f"unknown field; known: {', '.join(sorted(declared)) or 'none'}"
+                )
             else:
                 yield from _unknown(declared[name], value, f"{path}.{name}")
     elif isinstance(found, list):
@@ -66,12 +69,14 @@ def _unknown(kind: Any, found: Any, path: str) -> Iterator[Problem]:
 def _mistyped(message: str, found: Any, path: str) -> Problem:
     """Turn msgspec's "Expected `int`, got `str` - at `$.weight`" into a problem at that place."""
     rule, _, place = message.partition(" - at `$")
-    expected = rule.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
+    expected = rule.removeprefix("Expected ").partition(", got ")[0].replace("`", "").removesuffix(" | null")
     trail = place.rstrip("`")
     value = found
     for step in trail.replace("[", ".").replace("]", "").split("."):
         if step:
             value = value[int(step)] if isinstance(value, list) else value.get(step, "")
     return Problem(
-        f"{path}{trail}", value if isinstance(value, str | int | float) else str(value), f"must be {expected}"
+        f"{path}{trail}",
+        value if isinstance(value, str | int | float) else str(value),
+        f"must be {FORMS.get(expected, expected)}",
     )

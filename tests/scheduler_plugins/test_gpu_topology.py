@@ -1,7 +1,6 @@
 """GPUTopologyPlugin: free GPUs, model and memory with slack; the tightest and idlest node scores best."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ def helps(asking: PendingPod, one: objects.Node, taken: int = 0) -> bool:
     return all(reason.preemption_may_help for reason in rejection.reasons)
 
 
-def score(asking: PendingPod, cluster: Snapshot, count: Literal["free", "total"] = "free") -> list[int]:
+def score(asking: PendingPod, cluster: Snapshot, count: str = "free") -> list[int]:
     rows = np.arange(len(cluster))
     found: list[int] = gpu_topology.score(asking, cluster, rows, gpu_topology.Args(count=count)).tolist()
     return found
