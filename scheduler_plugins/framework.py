@@ -1,6 +1,6 @@
 """The contract between plugins and the decision: verdicts, filters, scorers, profiles, and the decision itself."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -143,8 +143,3 @@ def lowest_is_best(scores: Scores) -> Scores:
 def cures(*events: Event) -> frozenset[Event]:
     """Name the events that could cure a reason."""
     return frozenset(events)
-
-
-def first(found: Iterable[ReasonSet]) -> ReasonSet:
-    """Return the first set with a reason in it, else the empty one."""
-    return next((reasons for reasons in found if reasons), ())
