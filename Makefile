@@ -28,7 +28,7 @@ check: $(INSTALLED) ## format, lint, types, import contracts, manifests
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo --no-color >.lint-imports.log || { cat .lint-imports.log; exit 1; }
+	$(BIN)/lint-imports --no-logo >.lint-imports.log || { cat .lint-imports.log; exit 1; }
 	@for overlay in $(OVERLAYS); do echo "kustomize $$overlay"; $(BIN)/kubectl kustomize $$overlay >/dev/null || exit 1; done
 
 format: $(INSTALLED) ## format and sort imports

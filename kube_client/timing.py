@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 RFC3339 = "%Y-%m-%dT%H:%M:%SZ"
-RFC3339_MICRO = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def _utc_now() -> datetime:
@@ -48,4 +47,5 @@ def rfc3339(moment: datetime) -> str:
 
 def micro_time(moment: datetime) -> str:
     """Write a metav1.MicroTime: six digits of a second, UTC."""
-    return moment.astimezone(UTC).strftime(RFC3339_MICRO)
+    # isoformat is several times faster than strftime, and this is written for every pod.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
