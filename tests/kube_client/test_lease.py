@@ -190,6 +190,23 @@ def test_a_holder_that_cannot_renew_stops_before_anybody_may_follow() -> None:
     run(test)
 
 
+def test_who_lost_the_lease_may_stand_again() -> None:
+    async def test(stage: Stage) -> None:
+        first = stage.enter("a")
+        await stage.time.pass_by(1.0)
+        first.cut_off()
+        await stage.time.pass_by(11.0)
+        with pytest.raises(LeaseLost):
+            await first.task
+        first.client.failures = iter(())
+        first.task = asyncio.create_task(first.elector.lead(first.work))
+        await stage.time.pass_by(1.0)
+        assert (first.working, first.elector.leading) == (True, True)
+        assert stage.spec()["leaseTransitions"] == 0
+
+    run(test)
+
+
 def test_a_short_outage_costs_nothing() -> None:
     async def test(stage: Stage) -> None:
         first = stage.enter("a")
