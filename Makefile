@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 OVERLAYS = $(sort $(dir $(wildcard manifests/overlays/*/kustomization.yaml)))
 CODE := certs cli cluster_model gpu_scheduler kube_client scheduler_plugins webhook tests benchmarks
 
-.PHONY: help install demo test check format control-plane cluster bench clean
+.PHONY: help install demo test check format docs control-plane cluster bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,9 @@ check: $(INSTALLED) ## format, lint, types, import contracts, manifests
 format: $(INSTALLED) ## format and sort imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix --quiet .
+
+docs: $(INSTALLED) ## write docs/configuration.md anew from the code
+	$(BIN)/python -m tests.docs.generate
 
 control-plane: $(INSTALLED) ## build etcd and the Kubernetes binaries once, then take them from the cache
 	@$(BIN)/python -m tests.control_plane.build
