@@ -1,6 +1,7 @@
 """The verb `run`: read the configuration, and only if all of it is right start the scheduler."""
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import uvloop
 
 from cluster_model.verdict import BadRequest
 from gpu_scheduler import config, logs, process, profiles
+from kube_client.credentials import BadCredentials
+
+log = logging.getLogger(__name__)
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 NAMESPACE = "gpu-scheduler"
@@ -34,9 +38,15 @@ def run(args: argparse.Namespace) -> int:
             sys.stderr.write(f"{args.config}: {problem}\n")
         return 2
     logs.configure(args.log_level.upper())
+    for text in configured.warnings:
+        log.warning("configuration remark text=%s", logs.quoted(text))
     kubeconfig = args.kubeconfig or (Path(configured.kubeconfig) if configured.kubeconfig else None)
     options = process.Options(kubeconfig, args.bind_address, args.port)
-    uvloop.run(process.run(configured, built, options))
+    try:
+        uvloop.run(process.run(configured, built, options))
+    except BadCredentials as problem:
+        sys.stderr.write(f"gpu-scheduler run: {problem}\n")
+        return 2
     return 0
 
 
