@@ -14,14 +14,8 @@ def said(tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Run with a field that has no effect and a kubeconfig that is not there."""
     file = tmp_path / "config.yaml"
     file.write_text(f"{HEAD}parallelism: 8\n")
-    command = [
-        Path(sys.executable).with_name("gpu-scheduler"),
-        "run",
-        "--config",
-        file,
-        "--kubeconfig",
-        tmp_path / "no",
-    ]
+    program = str(Path(sys.executable).with_name("gpu-scheduler"))
+    command = [program, "run", "--config", str(file), "--kubeconfig", str(tmp_path / "no")]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
