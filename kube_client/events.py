@@ -28,7 +28,10 @@ class Limits:
     """How much a recorder holds and tries."""
 
     queue: int = 10_000
+    # Few, so that a burst of events leaves the API server to the bindings: calls in flight share it evenly.
     workers: int = 8
+    # They join in while the queue is crowded: events may come late, but a long burst should not end in dropped ones.
+    helpers: int = 64
     series: int = 4_096
     tries: int = 12
     backoff: Backoff = DEFAULT_BACKOFF
@@ -66,6 +69,7 @@ class Recorder:
         self._reporter = reporter
         self._limits = limits
         self._queue: asyncio.Queue[tuple[Occurrence, Series | None]] = asyncio.Queue(limits.queue)
+        self._crowded = asyncio.Event()
         self._runs: OrderedDict[tuple[str, Words], _Run] = OrderedDict()
         self._last_name = 0
         self.counts = Counts()
@@ -91,6 +95,8 @@ class Recorder:
         async with asyncio.TaskGroup() as group:
             for _ in range(self._limits.workers):
                 group.create_task(self._work())
+            for _ in range(self._limits.helpers):
+                group.create_task(self._help())
             group.create_task(self._keep_series())
 
     async def drain(self, timeout_seconds: float) -> bool:
@@ -133,14 +139,27 @@ class Recorder:
             self._queue.put_nowait((happened, series))
         except asyncio.QueueFull:
             self.counts.dropped += 1
+        if self._queue.qsize() >= self._limits.queue / 2:
+            self._crowded.set()
 
     async def _work(self) -> None:
         while True:
-            happened, series = await self._queue.get()
-            try:
-                await self._deliver(happened, series)
-            finally:
-                self._queue.task_done()
+            await self._deliver_next()
+
+    async def _help(self) -> None:
+        while True:
+            await self._crowded.wait()
+            # Well below the mark that woke us, or each further event would wake all helpers again.
+            while self._queue.qsize() > self._limits.queue / 4:
+                await self._deliver_next()
+            self._crowded.clear()
+
+    async def _deliver_next(self) -> None:
+        happened, series = await self._queue.get()
+        try:
+            await self._deliver(happened, series)
+        finally:
+            self._queue.task_done()
 
     async def _keep_series(self) -> None:
         while True:

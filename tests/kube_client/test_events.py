@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cluster_model import objects
 from kube_client import event_bodies
+from kube_client.client import DEFAULTS, Body, Options
 from kube_client.errors import ApiError
 from kube_client.event_bodies import failed_scheduling, scheduled
 from kube_client.events import DEFAULT_LIMITS, Limits, Recorder
@@ -51,6 +52,20 @@ class Bench:
 
     def written(self) -> list[Json]:
         return [thing for key, thing in sorted(self.store.objects.items()) if key[0].endswith("/events")]
+
+
+class Slow(MemoryClient):
+    """Lets other tasks send before it answers, and remembers how many calls were in flight at most."""
+
+    in_flight = 0
+    most_in_flight = 0
+
+    async def request(self, method: str, path: str, body: Body = None, options: Options = DEFAULTS) -> bytes:
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= 1
+        return await super().request(method, path, body, options)
 
 
 def run(bench: Bench, test: Callable[[Bench], Awaitable[None]]) -> Bench:
@@ -164,6 +179,35 @@ def test_a_full_queue_drops_and_counts_and_never_waits() -> None:
     for number in range(10):
         bench.recorder.record(pod(f"p{number}"), scheduled(pod(f"p{number}"), "n1"))
     assert bench.recorder.counts.dropped == 7
+
+
+@pytest.mark.parametrize(("events", "in_flight"), [(9, 2), (10, 5)])
+def test_helpers_join_in_once_the_queue_is_half_full(events: int, in_flight: int) -> None:
+    async def test(bench: Bench) -> None:
+        for number in range(events):
+            bench.recorder.record(pod(f"p{number}"), scheduled(pod(f"p{number}"), "n1"))
+
+    bench = Bench()
+    client = Slow(bench.store, bench.client.timing)
+    bench.recorder = Recorder(client, REPORTER, Limits(queue=20, workers=2, helpers=3))
+    run(bench, test)
+    assert (client.most_in_flight, len(bench.written())) == (in_flight, events)
+
+
+def test_helpers_leave_when_the_queue_is_quarter_full() -> None:
+    bench = Bench()
+    client = Slow(bench.store, bench.client.timing)
+    recorder = Recorder(client, REPORTER, Limits(queue=20, workers=0, helpers=3))
+    for number in range(10):
+        recorder.record(pod(f"p{number}"), scheduled(pod(f"p{number}"), "n1"))
+
+    async def main() -> bool:
+        running = asyncio.create_task(recorder.run())
+        drained = await recorder.drain(0.05)
+        running.cancel()
+        return drained
+
+    assert (asyncio.run(main()), len(bench.written())) == (False, 5)
 
 
 def test_an_outage_is_waited_out() -> None:
