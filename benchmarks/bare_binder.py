@@ -1,6 +1,7 @@
 """The ceiling of the throughput benchmark: a client that decides nothing and only posts a Binding and an Event per pod.
 
 It is run as a process of its own, like the schedulers: one event loop, the pods listed once, round robin over nodes.
+As many calls are in flight as the scheduler has, events behind the bindings as there: else it would be no ceiling.
 """
 
 import argparse
@@ -19,8 +20,12 @@ import msgspec
 import uvloop
 import yaml
 
-IN_FLIGHT = 32
+from gpu_scheduler.binder import IN_FLIGHT
+from kube_client.events import DEFAULT_LIMITS
+
 PODS_PER_NODE = 8
+
+Bound = asyncio.Queue[tuple[str, str]]  # pod, node
 
 
 def main() -> None:
@@ -36,25 +41,36 @@ async def bind_all(kubeconfig: Path, namespace: str) -> None:
     """List pods and nodes, then post for all pods with a fixed number in flight."""
     document = yaml.safe_load(kubeconfig.read_text())
     server = document["clusters"][0]["cluster"]["server"]
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trust(document), limit=IN_FLIGHT)) as session:
-        pods = await names(session, f"{server}/api/v1/namespaces/{namespace}/pods")
-        nodes = await names(session, f"{server}/api/v1/nodes")
+    connector = aiohttp.TCPConnector(ssl=trust(document), limit=0)
+    async with aiohttp.ClientSession(server, connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        pods = await names(session, f"/api/v1/namespaces/{namespace}/pods")
+        nodes = await names(session, "/api/v1/nodes")
         places = (node for node in itertools.cycle(nodes) for _ in range(PODS_PER_NODE))
-        work = zip(pods, places, strict=False)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(IN_FLIGHT):
-                group.create_task(post(session, server, namespace, work))
+        await post_all(session, namespace, zip(pods, places, strict=False))
 
 
-async def names(session: aiohttp.ClientSession, url: str) -> list[str]:
+async def post_all(session: aiohttp.ClientSession, namespace: str, work: Iterator[tuple[str, str]]) -> None:
+    """Post all Bindings, and meanwhile and afterwards all Events."""
+    bound = Bound()
+    async with asyncio.TaskGroup() as group:
+        events = [group.create_task(post_events(session, namespace, bound)) for _ in range(DEFAULT_LIMITS.workers)]
+        await asyncio.gather(*(post_bindings(session, namespace, work, bound) for _ in range(IN_FLIGHT)))
+        await bound.join()
+        for task in events:
+            task.cancel()
+
+
+async def names(session: aiohttp.ClientSession, path: str) -> list[str]:
     """Give the names of a collection."""
-    async with session.get(url) as answer:
+    async with session.get(path) as answer:
         answer.raise_for_status()
         return [item["metadata"]["name"] for item in msgspec.json.decode(await answer.read())["items"]]
 
 
-async def post(session: aiohttp.ClientSession, server: str, namespace: str, work: Iterator[tuple[str, str]]) -> None:
-    """Take pods one after the other; for each post its Binding and then its Event."""
+async def post_bindings(
+    session: aiohttp.ClientSession, namespace: str, work: Iterator[tuple[str, str]], bound: Bound
+) -> None:
+    """Take pods one after the other and bind each."""
     for pod, node in work:
         binding = {
             "apiVersion": "v1",
@@ -62,10 +78,16 @@ async def post(session: aiohttp.ClientSession, server: str, namespace: str, work
             "metadata": {"name": pod},
             "target": {"kind": "Node", "name": node},
         }
-        await send(session, f"{server}/api/v1/namespaces/{namespace}/pods/{pod}/binding", binding)
-        await send(
-            session, f"{server}/apis/events.k8s.io/v1/namespaces/{namespace}/events", event(namespace, pod, node)
-        )
+        await send(session, f"/api/v1/namespaces/{namespace}/pods/{pod}/binding", binding)
+        bound.put_nowait((pod, node))
+
+
+async def post_events(session: aiohttp.ClientSession, namespace: str, bound: Bound) -> None:
+    """Write an Event for each bound pod, for ever."""
+    while True:
+        body = event(namespace, *await bound.get())
+        await send(session, f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", body)
+        bound.task_done()
 
 
 def event(namespace: str, pod: str, node: str) -> dict[str, Any]:
@@ -85,10 +107,10 @@ def event(namespace: str, pod: str, node: str) -> dict[str, Any]:
     }
 
 
-async def send(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> None:
+async def send(session: aiohttp.ClientSession, path: str, body: dict[str, Any]) -> None:
     """Post JSON and read the answer to its end."""
     headers = {"Content-Type": "application/json"}
-    async with session.post(url, data=msgspec.json.encode(body), headers=headers) as answer:
+    async with session.post(path, data=msgspec.json.encode(body), headers=headers) as answer:
         answer.raise_for_status()
         await answer.read()
 
