@@ -33,15 +33,24 @@ class Malformed(ValueError):
     """Text that is neither YAML nor JSON; says why."""
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as Kubernetes' Go libraries read it: no dates, no base-60 numbers, and 1e3 is a number."""
+def _loader() -> type[yaml.SafeLoader]:
+    """Read YAML as Kubernetes' Go libraries do: no dates, no base-60 numbers, and 1e3 is a number.
 
-    yaml_implicit_resolvers = _resolvers()
-    yaml_constructors = {
-        tag: read
-        for tag, read in yaml.SafeLoader.yaml_constructors.items()
-        if tag is None or tag.removeprefix(_TAG) in _CORE
+    Those are a translation of libyaml, which takes tabs between words; PyYAML's own scanner, the fallback, does not.
+    """
+    scanner: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    members = {
+        "yaml_implicit_resolvers": _resolvers(),
+        "yaml_constructors": {
+            tag: read
+            for tag, read in yaml.SafeLoader.yaml_constructors.items()
+            if tag is None or tag.removeprefix(_TAG) in _CORE
+        },
     }
+    return type("_Loader", (scanner,), members)
+
+
+_LOADER = _loader()
 
 
 def load(data: bytes) -> list[Any]:
@@ -53,7 +62,7 @@ def load(data: bytes) -> list[Any]:
                 return list(_json_stream(text))
             except json.JSONDecodeError:
                 pass  # flow-style YAML starts like JSON
-        return list(yaml.load_all(text, _Loader))
+        return list(yaml.load_all(text, _LOADER))
     except yaml.YAMLError as error:
         raise Malformed(" ".join(str(error).split())) from error
     except RecursionError as error:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +66,15 @@ def test_plain_values_mean_what_they_mean_to_kubernetes(text: str, wanted: Any) 
 )
 def test_all_documents_of_a_file_are_found(text: str, found: list[Any]) -> None:
     assert documents.load(text.encode()) == found
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
+@pytest.mark.parametrize(
+    "text", ["a:\t1\n", "a: 1\t# one\n", "a: 1\t\n", "# said\n{\n\t'a':\t1\n}\n", "a: [\t1,\t2\t]\n"]
+)
+def test_tabs_between_words_are_blanks_as_in_kubectl(text: str) -> None:
+    (document,) = documents.load(text.encode())
+    assert document["a"] in (1, [1, 2])
 
 
 @pytest.mark.parametrize(
