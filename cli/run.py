@@ -8,7 +8,7 @@ from pathlib import Path
 import uvloop
 
 from cluster_model.verdict import BadRequest
-from gpu_scheduler import config, logs, process, profiles
+from gpu_scheduler import config, logs, process, profiles, server
 from kube_client.credentials import BadCredentials
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
     except BadCredentials as problem:
         sys.stderr.write(f"gpu-scheduler run: {problem}\n")
         return 2
+    except server.CannotServe as problem:
+        sys.stderr.write(f"gpu-scheduler run: {problem}\n")
+        return 1
     return 0
 
 

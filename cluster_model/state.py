@@ -99,6 +99,11 @@ class ClusterState:
         held = self._holdings.get(uid)
         return None if held is None else held.node
 
+    def held(self, uid: str) -> PendingPod | None:
+        """Return a pod that counts somewhere, as it was last read."""
+        held = self._holdings.get(uid)
+        return None if held is None else held.pod
+
     def holdings(self) -> Mapping[str, Holding]:
         """Return what counts where, by pod UID; a copy."""
         return dict(self._holdings)

@@ -75,10 +75,12 @@ class Feed:
             self._queue.put(self._read(pod))
 
     def _read(self, pod: objects.Pod) -> PendingPod:
-        """Read a pod; the reading of a queued one holds on when only its node or its status is new."""
-        queued = self._queue.get(pod.metadata.uid)
-        if queued is not None and _same_request(pod, queued.pending.pod):
-            return PendingPod(pod, queued.pending.request)
+        """Read a pod; an earlier reading holds on when only its node or its status is new."""
+        uid = pod.metadata.uid
+        queued = self._queue.get(uid)
+        known = queued.pending if queued is not None else self._state.held(uid)
+        if known is not None and _same_request(pod, known.pod):
+            return PendingPod(pod, known.request)
         return PendingPod.read(pod)
 
     def _leave(self, uid: str) -> None:

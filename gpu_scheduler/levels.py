@@ -1,12 +1,17 @@
 """Reads, at the moment of a scrape, how full the queue, the ledger and the binder are. Changes nothing."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 
 from cluster_model.state import ClusterState
 from gpu_scheduler.binder import Binder
 from gpu_scheduler.leadership import Leadership
 from gpu_scheduler.metrics import Levels
 from gpu_scheduler.queue import Pool, SchedulingQueue
+from kube_client.events import Counts as EventCounts
+from kube_client.events import Recorder
+from kube_client.watch import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +22,8 @@ class Sources:
     queue: SchedulingQueue
     binder: Binder
     leadership: Leadership
+    recorders: Iterable[Recorder]
+    reflectors: Mapping[str, Counts]  # by resource
 
 
 def read(sources: Sources) -> Levels:
@@ -38,4 +45,17 @@ def read(sources: Sources) -> Levels:
         },
         binds_in_flight=len(sources.binder),
         leader=sources.leadership.may_write(),
+        events=_sums(recorder.counts for recorder in sources.recorders),
+        watches={
+            (resource, what): count
+            for resource, counts in sources.reflectors.items()
+            for what, count in asdict(counts).items()
+        },
     )
+
+
+def _sums(counts: Iterable[EventCounts]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for found in counts:
+        total.update(asdict(found))
+    return total

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -25,6 +25,8 @@ class Levels:
     cache_size: Mapping[str, int]  # nodes, pods, assumed_pods
     binds_in_flight: int
     leader: bool
+    events: Mapping[str, int]  # by what became of them
+    watches: Mapping[tuple[str, str], int]  # by resource and what happened
 
 
 class Metrics:
@@ -120,6 +122,16 @@ class _LevelCollector(Collector):
         yield _gauge("scheduler_goroutines", "Calls in flight", "operation", in_flight)
         leader = {self._lease_name: int(levels.leader)}
         yield _gauge("leader_election_master_status", "1 where this process decides", "name", leader)
+        events = CounterMetricFamily("gpu_scheduler_events", "Events for users", labels=["outcome"])
+        for outcome, count in levels.events.items():
+            events.add_metric([outcome], count)
+        yield events
+        watches = CounterMetricFamily(
+            "gpu_scheduler_watches", "What happened to the watches", labels=["resource", "what"]
+        )
+        for (resource, what), count in levels.watches.items():
+            watches.add_metric([resource, what], count)
+        yield watches
 
 
 def _gauge(name: str, about: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:

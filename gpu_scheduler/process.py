@@ -112,9 +112,11 @@ class Scheduler:
         self._binder = Binder(lambda queued, node: binding.bind(client, queued.pending.pod, node), books, rules, news)
         self._cycle = Cycle(books, profiles, self._binder, time.monotonic, news)
         feed = Feed(state, queue, profiles, metrics.unreadable)
-        self._nodes = Watch(Reflector(client, NODES), feed.node, news)
-        self._pods = Watch(Reflector(client, PODS), feed.pod, news)
-        sources = Sources(state, queue, self._binder, leadership)
+        nodes, pods = Reflector(client, NODES), Reflector(client, PODS)
+        self._nodes = Watch(nodes, feed.node, news)
+        self._pods = Watch(pods, feed.pod, news)
+        counts = {"nodes": nodes.counts, "pods": pods.counts}
+        sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts)
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
         self._metrics = metrics
 
@@ -130,6 +132,7 @@ class Scheduler:
             self._stopping = True
             deciding.cancel()
             await asyncio.wait({deciding})
+            await self._binder.abandon()
             await self._reports.drain(self._options.grace_seconds / 4)
             for task in background:
                 task.cancel()

@@ -11,6 +11,10 @@ Check = Callable[[], str | None]  # what is wrong; None when nothing is
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+class CannotServe(OSError):
+    """The address is not ours to serve on."""
+
+
 def application(live: Mapping[str, Check], ready: Mapping[str, Check], metrics: Callable[[], bytes]) -> web.Application:
     """Build the server's routes; the checks are asked at each probe."""
     app = web.Application()
@@ -27,7 +31,10 @@ async def serve(app: web.Application, address: str, port: int) -> AsyncIterator[
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, address, port).start()
+        try:
+            await web.TCPSite(runner, address, port).start()
+        except OSError as error:
+            raise CannotServe(f"--bind-address, --port: {address}:{port}: {error.strerror or error}") from error
         yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()

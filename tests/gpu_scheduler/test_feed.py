@@ -119,6 +119,19 @@ def test_a_reading_holds_on_while_only_node_and_status_are_new(world: World) -> 
     assert queued.pending.pod.metadata.resource_version == "2"
 
 
+def test_the_reading_of_an_assumed_pod_is_what_confirms_it(world: World) -> None:
+    world.feed.pod(Added(pod(gpu=1)))
+    asyncio.run(stepped(world))
+    before = world.state.held("uid-p")
+    world.feed.pod(Modified(pod(gpu=1, node="n", version="2"), pod(gpu=1)))
+
+    confirmed = world.state.held("uid-p")
+    assert before is not None
+    assert confirmed is not None
+    assert confirmed.request is before.request
+    assert not world.state.holdings()["uid-p"].assumed
+
+
 def test_an_annotation_makes_a_new_reading(world: World) -> None:
     world.feed.pod(Added(pod(gpu=1)))
     world.feed.pod(Modified(pod(gpu=1, annotations={"gpu.nvidia.com/model": "H100"}), pod(gpu=1)))

@@ -11,7 +11,15 @@ from gpu_scheduler.metrics import Levels, Metrics
 
 def get(path: str, live: str | None = None, ready: str | None = None) -> tuple[int, str]:
     metrics = Metrics(["gpu-scheduler"])
-    levels = Levels({"active": 3}, {("NodePorts", "gpu-scheduler"): 2}, {"nodes": 5}, 7, True)
+    levels = Levels(
+        {"active": 3},
+        {("NodePorts", "gpu-scheduler"): 2},
+        {"nodes": 5},
+        7,
+        True,
+        {"written": 4},
+        {("pods", "lists"): 1},
+    )
     metrics.observe_levels(lambda: levels, "gpu-scheduler")
     metrics.incoming("active", "UnscheduledPodAdd")
 
@@ -25,6 +33,19 @@ def get(path: str, live: str | None = None, ready: str | None = None) -> tuple[i
             return answer.status, await answer.text()
 
     return asyncio.run(ask())
+
+
+def test_an_address_that_is_taken_is_told() -> None:
+    app = server.application({}, {}, bytes)
+
+    async def twice() -> None:
+        async with server.serve(app, "127.0.0.1", 0) as port:
+            other = server.application({}, {}, bytes)
+            with pytest.raises(server.CannotServe, match=f"127.0.0.1:{port}: "):
+                async with server.serve(other, "127.0.0.1", port):
+                    pass
+
+    asyncio.run(twice())
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
@@ -57,6 +78,8 @@ def test_what_is_not_alive_is_neither(path: str) -> None:
         'scheduler_unschedulable_pods{plugin="NodePorts",profile="gpu-scheduler"} 2.0',
         'scheduler_cache_size{type="nodes"} 5.0',
         'scheduler_goroutines{operation="binding"} 7.0',
+        'gpu_scheduler_events_total{outcome="written"} 4.0',
+        'gpu_scheduler_watches_total{resource="pods",what="lists"} 1.0',
         'leader_election_master_status{name="gpu-scheduler"} 1.0',
         'scheduler_queue_incoming_pods_total{event="UnscheduledPodAdd",queue="active"} 1.0',
         'scheduler_schedule_attempts_total{profile="gpu-scheduler",result="scheduled"} 0.0',

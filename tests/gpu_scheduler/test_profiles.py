@@ -1,0 +1,68 @@
+"""From a configuration file to the plugins that decide."""
+
+from pathlib import Path
+
+import pytest
+
+from cluster_model.verdict import BadRequest
+from gpu_scheduler import config, profiles
+from scheduler_plugins import unsupported
+from scheduler_plugins.framework import Profile
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+SHIPPED = Path(__file__).parents[2] / "manifests" / "base" / "scheduler" / "config.yaml"
+
+
+def build(text: str) -> dict[str, Profile]:
+    return profiles.build(config.parse(HEAD + text, profiles.KNOWN, "own").profiles)
+
+
+def test_the_default_profile_filters_and_scores_as_documented() -> None:
+    found = build("")["gpu-scheduler"]
+
+    assert [plugin.name for plugin in found.filters] == [
+        unsupported.NAME,
+        "NodeName",
+        "NodeUnschedulable",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "GPUScheduler",
+        "GPUTopologyPlugin",
+        "NodeResourcesFit",
+    ]
+    assert {plugin.name: plugin.weight for plugin in found.scorers} == {
+        "TaintToleration": 3,
+        "NodeAffinity": 2,
+        "GPUScheduler": 1,
+        "GPUTopologyPlugin": 10,
+        "NodeResourcesFit": 1,
+        "NodeResourcesBalancedAllocation": 1,
+    }
+
+
+def test_what_we_cannot_honour_is_refused_even_without_any_filter() -> None:
+    found = build("profiles: [{plugins: {filter: {disabled: [{name: '*'}]}}}]")["gpu-scheduler"]
+
+    assert [plugin.name for plugin in found.filters] == [unsupported.NAME]
+
+
+def test_every_scheduler_name_has_its_own_profile() -> None:
+    found = build("profiles: [{schedulerName: a}, {schedulerName: b, plugins: {score: {disabled: [{name: '*'}]}}}]")
+
+    assert [len(found["a"].scorers), len(found["b"].scorers)] == [6, 0]
+
+
+def test_problems_of_all_profiles_args_are_told_at_once() -> None:
+    broken = "pluginConfig: [{name: GPUTopologyPlugin, args: {count: some}}, {name: NodeName, args: {x: 1}}]"
+    with pytest.raises(BadRequest) as caught:
+        build(f"profiles: [{{schedulerName: a, {broken}}}, {{schedulerName: b, {broken}}}]")
+
+    assert {problem.path.partition(".")[0] for problem in caught.value.problems} == {"profiles[0]", "profiles[1]"}
+
+
+def test_the_configuration_that_we_ship_is_read_without_a_remark() -> None:
+    read = config.load(SHIPPED, profiles.KNOWN, "own")
+
+    assert read.warnings == ()
+    assert list(profiles.build(read.profiles)) == ["gpu-scheduler"]
