@@ -111,3 +111,9 @@ _SIZES = {
 CARDS: dict[str, CardMemory] = {name: CardMemory(mib, mib) for name, mib in _ONE_SIZE.items()} | {
     name: CardMemory(*sizes) for name, sizes in _SIZES.items()
 }
+
+# Models that MIG can cut, so that their units may be slices.
+CUT_BY_MIG = frozenset(
+    {"A30", "A100", "A800", "H20", "H100", "H200", "H800", "GH200", "B200", "B300", "GB200", "GB300"}
+    | {"RTX-PRO-4500", "RTX-PRO-5000", "RTX-PRO-6000"}
+)

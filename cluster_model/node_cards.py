@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from cluster_model import gpu_models, gpu_names, objects, quantity
+from cluster_model import gpu_catalogue, gpu_models, gpu_names, objects, quantity
 from cluster_model import node_labels as keys
 from cluster_model.gpu_names import GPU, Sharing
 from cluster_model.node_labels import LabelReader, Untrusted
@@ -53,14 +53,14 @@ def units(status: objects.NodeStatus, reader: LabelReader) -> Units:
 
 def read(reader: LabelReader, naming: Naming, found: Units) -> Cards:
     """Work out cards, replicas and sharing, and doubt labels that contradict the node's own quantities."""
-    replicas = _replicas(reader, naming)
-    evident = _evidently_shared(reader, naming, found)
+    evident = _evidently_shared(reader, naming, found) or _outnumbers_its_cards(reader, naming, found)
+    cards = _count_label(reader, naming) or (naming.instance.cards if naming.instance else 0)
+    divided = reader.cards(keys.GFD_COUNT) if naming.counts_slices else cards
+    replicas = _replicas(reader, naming, _units_each(divided, found) if evident else None)
     shared = evident or (replicas or 0) > 1
-    count = _count_label(reader, naming)
     _check_replicas(reader, evident, found)
     _check_count(reader, naming, shared, found)
-    instance = naming.instance.cards if naming.instance else 0
-    return Cards(count or instance or _from_capacity(naming, shared, found), replicas, shared)
+    return Cards(cards or _from_capacity(naming, shared, found), replicas, shared)
 
 
 def _amounts(path: str, resources: objects.Resources, reader: LabelReader) -> Iterator[tuple[str, int]]:
@@ -94,12 +94,17 @@ def _is_virtual_card(name: str) -> bool:
     return model is not None and model.vgpu_profile is not None
 
 
-def _replicas(reader: LabelReader, naming: Naming) -> int | None:
+def _replicas(reader: LabelReader, naming: Naming, units_each: int | None) -> int | None:
+    """Return the replicas as labelled, else as the node's own quantities show: some versions of GFD keep saying 1."""
     labelled = reader.count(keys.GFD_REPLICAS)
+    if labelled is None and keys.GKE_SHARING in reader.labels:
+        return reader.cards(keys.GKE_CLIENTS)
+    if labelled == 1 and units_each:
+        reader.doubt(keys.GFD_REPLICAS, f"the node offers {units_each} units of each card")
+    if labelled in (None, 1) and units_each:
+        return units_each
     if labelled is not None:
         return labelled
-    if keys.GKE_SHARING in reader.labels:
-        return reader.cards(keys.GKE_CLIENTS)
     # Old versions of GFD write no replicas, and knew none.
     described = keys.GFD_PRODUCT in reader.labels or keys.GFD_COUNT in reader.labels
     return 1 if described and not (naming.product and naming.product.shared) else None
@@ -114,6 +119,23 @@ def _evidently_shared(reader: LabelReader, naming: Naming, found: Units) -> bool
         or any(reader.has(flag, "true") for flag in keys.MPS_FLAGS)
         or any(_is_share(name) for name in found.offered())
     )
+
+
+def _outnumbers_its_cards(reader: LabelReader, naming: Naming, found: Units) -> bool:
+    """Tell whether a machine of known make offers a multiple of its cards, which cannot be slices: then it shares."""
+    instance = naming.instance
+    if instance is None or instance.fractional or naming.counts_slices or naming.contradicted:
+        return False
+    if naming.product is None and instance.model in gpu_catalogue.CUT_BY_MIG:
+        return False
+    agreed = reader.cards(keys.GFD_COUNT) in (None, instance.cards)
+    return agreed and _units_each(instance.cards, found) is not None
+
+
+def _units_each(cards: int | None, found: Units) -> int | None:
+    """Divide the units among the cards; None unless each has the same number above 1."""
+    units = found.most(GPU) + found.most(gpu_names.GPU_SHARED)
+    return units // cards if cards and units > cards and units % cards == 0 else None
 
 
 def _is_share(name: str) -> bool:

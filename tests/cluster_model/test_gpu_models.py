@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster_model import gpu_models
+from cluster_model import gpu_catalogue, gpu_models
 from cluster_model.gpu_models import KnownModels, canonical
 
 # (text, canonical name, card memory from its size word in GiB)
@@ -285,3 +285,8 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 def test_no_mixture_of_words_breaks_the_reader(words: list[str]) -> None:
     model = canonical("-".join(words))
     assert model is None or (model.vgpu_memory_mib is None) == (model.vgpu_profile is None)
+
+
+def test_models_that_mig_cuts_are_known_models() -> None:
+    assert gpu_catalogue.CUT_BY_MIG <= gpu_models.KNOWN
+    assert not gpu_catalogue.CUT_BY_MIG & {"T4", "A10G", "L4", "L40S", "V100", "A40"}

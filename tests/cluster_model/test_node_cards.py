@@ -90,12 +90,15 @@ def test_the_single_strategy_on_a_card_without_mig_changes_nothing() -> None:
         (gfd("Tesla-T4", 15360, 1), {GPU: "1"}, 1, False),
         (gfd("Tesla-T4", 15360, 1, gpu_replicas="1"), {GPU: "1"}, 1, False),
         (gfd("Tesla-T4-SHARED", 15360, 1, gpu_replicas="8"), {GPU: "8"}, 8, True),
-        (gfd("Tesla-T4-SHARED", 15360, 1), {GPU: "8"}, None, True),
+        (gfd("Tesla-T4-SHARED", 15360, 1), {GPU: "8"}, 8, True),
+        (gfd("Tesla-T4-SHARED", 15360, 2), {GPU: "7"}, None, True),
+        (gfd("Tesla-T4-SHARED", 15360), {GPU: "8"}, None, True),
+        (gfd("A100-SXM4-40GB-MIG-1g.5gb-SHARED", 4864, 7), {GPU: "28"}, 4, True),
         (gfd("Tesla-T4", 15360, 2, gpu_replicas="4"), {GPU: "0", SHARED: "8"}, 4, True),
         (gfd("Tesla-T4", 15360, 2, gpu_replicas="4"), {GPU: "8"}, 4, True),
-        (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/gpu.sharing-strategy": "time-slicing"}, {GPU: "8"}, 1, True),
+        (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/gpu.sharing-strategy": "time-slicing"}, {GPU: "8"}, 4, True),
         (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/gpu.sharing-strategy": "none"}, {GPU: "2"}, 1, False),
-        (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/mps.capable": "true"}, {GPU: "8"}, 1, True),
+        (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/mps.capable": "true"}, {GPU: "8"}, 4, True),
         (gfd("Tesla-T4", 15360, 2) | {"nvidia.com/sharing.mps.enabled": "false"}, {GPU: "2"}, 1, False),
         ({}, {"nvidia.com/mig-1g.5gb.shared": "8"}, None, True),
         ({}, {"nvidia.com/gpu-10gb": "4"}, None, True),
@@ -118,6 +121,38 @@ def test_sharing_shows_in_labels_and_resource_names(
 ) -> None:
     found = facts(labels, capacity=capacity)
     assert (found.replicas, found.shared, found.untrusted) == (replicas, shared, ())
+
+
+@pytest.mark.parametrize(
+    ("labels", "replicas"),
+    [
+        (gfd("NVIDIA-A10G-SHARED", 23028, 1, gpu_replicas="1"), 10),
+        (gfd("NVIDIA-A10G", 23028, 1, gpu_replicas="1") | {INSTANCE: "g5.xlarge"}, 10),
+        (gfd("NVIDIA-A100-SXM4-40GB", 40960, gpu_replicas="1") | {INSTANCE: "a2-highgpu-1g"}, 10),
+    ],
+)
+def test_the_nodes_own_numbers_correct_a_replicas_label_that_stayed_at_1(labels: dict[str, str], replicas: int) -> None:
+    found = facts(labels, capacity={GPU: "10"})
+    assert (found.replicas, found.shared, found.physical) == (replicas, True, 1)
+    assert found.untrusted == (Untrusted(REPLICAS, "1", "the node offers 10 units of each card"),)
+
+
+@pytest.mark.parametrize(
+    ("labels", "units", "shared"),
+    [
+        ({INSTANCE: "g5.xlarge"}, "10", True),
+        ({INSTANCE: "g5.xlarge"}, "1", False),
+        ({INSTANCE: "g5.12xlarge"}, "10", False),  # no multiple of 4 cards
+        ({INSTANCE: "p4d.24xlarge"}, "56", False),  # may be slices
+        ({INSTANCE: "g6f.xlarge"}, "4", False),
+        (gfd("Tesla-T4", 15360, 1) | {INSTANCE: "g5.xlarge"}, "10", False),  # which label lies?
+        (gfd("NVIDIA-A10G", 23028, 2) | {INSTANCE: "g5.xlarge"}, "10", False),
+    ],
+)
+def test_a_machine_that_offers_a_multiple_of_its_uncut_cards_shares_them(
+    labels: dict[str, str], units: str, shared: bool
+) -> None:
+    assert facts(labels, capacity={GPU: units}).shared is shared
 
 
 @pytest.mark.parametrize(
