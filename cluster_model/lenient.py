@@ -87,11 +87,12 @@ class _Fitting:
         return self.fit(value, struct, path) if struct else self.quantity(value, path)
 
     def quantity(self, value: Any, path: str) -> Any:
-        """Keep an amount as it stands; like the API server, forgive spaces around it."""
+        """Keep an amount as it stands, for its reader to judge; like the API server, forgive spaces around it."""
         if isinstance(value, str):
             return value.strip()
         if not _is_number(value):
-            return self.refuse(path, "a quantity")
+            self.refuse(path, "a quantity")
+            return str(value).lower() if isinstance(value, bool) else ""  # unreadable, which is not the same as absent
         return max(_INT64[0], min(value, _INT64[-1])) if isinstance(value, int) else value
 
     def text(self, value: Any, path: str) -> Any:

@@ -159,6 +159,8 @@ def test_a_file_without_an_object_is_refused(empty: list[Any]) -> None:
         ("100m", "invalid"),
         (-1, "invalid"),
         ("one", "invalid"),
+        (True, "invalid"),
+        ([1], "invalid"),
         ("1e30", 2**63 - 1),
         (10**30, 2**63 - 1),
     ],

@@ -59,8 +59,6 @@ def test_what_cannot_be_text_is_left_out_and_noted(value: Any) -> None:
         ({"hostNetwork": "yes"}, "spec.hostNetwork must be true or false"),
         ({"priority": "high"}, "spec.priority must be an integer"),
         ({"priority": 2**70}, "spec.priority must be an integer"),
-        ({"overhead": {"cpu": True}}, "spec.overhead[cpu] must be a quantity"),
-        ({"overhead": {"cpu": float("inf")}}, "spec.overhead[cpu] must be a quantity"),
         ({"affinity": {"nodeAffinity": 5}}, "spec.affinity.nodeAffinity must be a mapping"),
     ],
 )
@@ -81,6 +79,12 @@ def test_digits_in_quotes_are_read_as_a_number_and_noted() -> None:
 def test_amounts_are_kept_as_written_and_huge_ones_stay_within_int64(given: Any, kept: Any) -> None:
     pod, notes = read({"spec": {"overhead": {"cpu": given}}})
     assert (pod.spec.overhead, notes) == ({"cpu": kept}, ())
+
+
+@pytest.mark.parametrize(("given", "kept"), [(True, "true"), (float("inf"), ""), ([1], ""), ({"a": 1}, "")])
+def test_what_is_no_amount_is_noted_and_left_unreadable_instead_of_absent(given: Any, kept: str) -> None:
+    pod, notes = read({"spec": {"overhead": {"cpu": given}}})
+    assert (pod.spec.overhead, notes) == ({"cpu": kept}, ("api-rejects: spec.overhead[cpu] must be a quantity",))
 
 
 @given(st.fixed_dictionaries({}, optional={"metadata": anything, "spec": anything}) | anything)
