@@ -43,7 +43,8 @@ def scheduler() -> list[Metric]:
     metrics = SchedulerMetrics(["gpu-scheduler"])
     metrics.incoming("active", "UnscheduledPodAdd")
     metrics.unreadable("gpu.nvidia.com/model")
-    levels = Levels({}, {("NodeName", "gpu-scheduler"): 1}, {"nodes": 0}, 0, False)
+    counted = ({"written": 0}, {("pods", "lists"): 0})
+    levels = Levels({}, {("NodeName", "gpu-scheduler"): 1}, {"nodes": 0}, 0, False, *counted)
     metrics.observe_levels(lambda: levels, "gpu-scheduler")
     return _families(metrics.registry)
 
