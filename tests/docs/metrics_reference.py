@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import typing
 from collections.abc import Iterable
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
@@ -35,7 +38,7 @@ def section() -> list[str]:
 def names() -> set[str]:
     """Every name under which something is exposed, with the parts of histograms."""
     families = [*scheduler(), *webhook()]
-    return {_name(family) for family in families} | {sample.name for family in families for sample in family.samples}
+    return {name(family) for family in families} | {sample.name for family in families for sample in family.samples}
 
 
 def scheduler() -> list[Metric]:
@@ -43,10 +46,22 @@ def scheduler() -> list[Metric]:
     metrics = SchedulerMetrics(["gpu-scheduler"])
     metrics.incoming("active", "UnscheduledPodAdd")
     metrics.unreadable("gpu.nvidia.com/model")
-    counted = ({"written": 0}, {("pods", "lists"): 0})
-    levels = Levels({}, {("NodeName", "gpu-scheduler"): 1}, {"nodes": 0}, 0, False, *counted)
+    levels = _one_of_each()
     metrics.observe_levels(lambda: levels, "gpu-scheduler")
     return _families(metrics.registry)
+
+
+def _one_of_each() -> Levels:
+    """Levels in which every mapping has one entry, so that each gauge shows its labels."""
+    hints = typing.get_type_hints(Levels)
+    return Levels(**{field.name: _sample(hints[field.name]) for field in dataclasses.fields(Levels)})
+
+
+def _sample(kind: Any) -> Any:
+    inner = typing.get_args(kind)
+    if not inner:
+        return kind()
+    return {tuple("?" for _ in typing.get_args(inner[0])) or "?": 1}
 
 
 def webhook() -> list[Metric]:
@@ -65,10 +80,11 @@ def _families(registry: CollectorRegistry) -> list[Metric]:
 
 
 def _rows(families: Iterable[Metric]) -> list[list[str]]:
-    return [[code(_name(family)), family.type, _labels(family), family.documentation] for family in families]
+    return [[code(name(family)), family.type, _labels(family), family.documentation] for family in families]
 
 
-def _name(family: Metric) -> str:
+def name(family: Metric) -> str:
+    """The name under which a family is exposed."""
     return f"{family.name}_total" if family.type == "counter" and not family.name.endswith("_total") else family.name
 
 

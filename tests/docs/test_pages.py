@@ -57,6 +57,12 @@ def test_metrics_exist() -> None:
     assert named <= metrics_reference.names()
 
 
+def test_every_metric_is_explained_to_operators() -> None:
+    text = Page(ROOT / "docs" / "operations.md").text
+    families = [*metrics_reference.scheduler(), *metrics_reference.webhook()]
+    assert [name for name in map(metrics_reference.name, families) if f"`{name}`" not in text] == []
+
+
 def test_every_reason_is_explained_to_operators() -> None:
     text = Page(ROOT / "docs" / "operations.md").text
     assert [reason.text for _, reason in scheduler_reference.reasons_found() if reason.text not in text] == []
