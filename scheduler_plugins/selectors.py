@@ -57,8 +57,10 @@ def integer(text: str | None) -> int | None:
     """Read an int64 as Go's ParseInt reads it in base 10."""
     if text is None or _INTEGER.fullmatch(text) is None:
         return None
-    digits = text.lstrip("+-").lstrip("0")
-    number = int(text) if len(digits) <= len(str(MAX_INT64)) else MAX_INT64 + 1
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > len(str(MAX_INT64)):
+        return None
+    number = -int(digits) if text.startswith("-") else int(digits)
     return number if MIN_INT64 <= number <= MAX_INT64 else None
 
 

@@ -75,6 +75,10 @@ def test_memory_may_show_8_percent_less_than_asked(memory: int, fits: bool) -> N
     }
 
 
+def test_memory_of_exactly_92_percent_will_do() -> None:
+    assert verdict(pod(gpu=1, memory="20000"), node("a", memory=18400)) == {"a": "fits"}
+
+
 def test_unknown_memory_fails_only_a_pod_that_names_some() -> None:
     unknown = node("a", model=None, memory=None)
     assert verdict(pod(gpu=1, memory="1Gi"), unknown) == {"a": "node(s) had no known GPU memory"}
