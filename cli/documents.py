@@ -64,7 +64,7 @@ def load(data: bytes) -> list[Any]:
                 pass  # flow-style YAML starts like JSON
         return list(yaml.load_all(text, _LOADER))
     except yaml.YAMLError as error:
-        raise Malformed(" ".join(str(error).split())) from error
+        raise Malformed(" ".join(str(error).replace(' in "<unicode string>",', " at").split())) from error
     except RecursionError as error:
         raise Malformed("nested too deeply") from error
     except (ValueError, LookupError) as error:  # not UTF-8, a number of thousands of digits, "!!bool maybe"

@@ -61,7 +61,7 @@ def _flat(documents: Sequence[Any], depth: int) -> Iterator[Document]:
         if document is None:
             continue
         if not isinstance(document, Mapping):
-            raise BadRequest(Problem("document", type(document).__name__, "must be a mapping"))
+            raise BadRequest(Problem("document", _shape(document), "must be a mapping"))
         kind, items = document.get("kind"), document.get("items")
         if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
             if not depth:
@@ -69,6 +69,12 @@ def _flat(documents: Sequence[Any], depth: int) -> Iterator[Document]:
             yield from _flat([_named(item, kind) for item in items], depth - 1)
         else:
             yield document
+
+
+def _shape(value: Any) -> str:
+    """Name a value's shape in the words of JSON."""
+    shapes = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "list"}
+    return shapes.get(type(value), "object")
 
 
 def _named(item: Any, kind: str) -> Any:
@@ -85,7 +91,7 @@ def _template(document: Document, kind: str, at: str) -> Document:
     known = kind in TEMPLATE_PATHS
     if not isinstance(spec, Mapping) or (not known and not isinstance(spec.get("containers"), list)):
         where = f"{at}.spec" if known and at else "spec" if known else "kind"
-        shown = type(spec).__name__ if known else kind
+        shown = _shape(spec) if known else kind
         accepted = "a pod's spec" if known else f"a kind with one pod template: {', '.join(TEMPLATE_PATHS)}"
         raise BadRequest(Problem(where, shown, f"must be {accepted}"))
     assert isinstance(template, Mapping)

@@ -108,6 +108,12 @@ def test_unreadable_text_is_malformed_with_a_reason_on_one_line(data: bytes) -> 
     assert "\n" not in str(caught.value)
 
 
+def test_the_reason_gives_the_place_in_the_text() -> None:
+    with pytest.raises(documents.Malformed, match=r"at line 2, column \d+") as caught:
+        documents.load(b"a: 1\nb: c: d\n")
+    assert "unicode string" not in str(caught.value)
+
+
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_are_read_or_malformed(data: bytes) -> None:
     try:

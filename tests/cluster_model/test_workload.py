@@ -66,6 +66,12 @@ def test_a_workload_whose_template_is_missing_is_refused_with_its_path(document:
     assert refusal(document).startswith(f"{path}: Invalid value: ")
 
 
+def test_a_refusal_names_what_was_found_in_the_words_of_json() -> None:
+    assert refusal({"kind": "Pod"}) == 'spec: Invalid value: "null": must be a pod\'s spec'
+    with pytest.raises(BadRequest, match='document: Invalid value: "string": must be a mapping'):
+        workload.flatten(["text"])
+
+
 def test_a_document_without_a_kind_is_taken_for_a_pod() -> None:
     assert workload.find({"spec": SPEC}).kind == "Pod"
 
