@@ -194,6 +194,17 @@ def test_a_malformed_wish_refuses_the_pod_where_it_stands(cluster: Snapshot) -> 
     )
 
 
+def test_a_wish_without_weight_is_not_read(cluster: Snapshot) -> None:
+    wish = affinity(preferred=[(0, term(requirement("tier", "Within", "gold"))), (1, term())])
+
+    assert decide(pod(affinity=wish), cluster, registry.profile()).fits
+
+
+@pytest.mark.parametrize(("length", "names"), [(253, set(NAMES)), (254, set())])
+def test_a_keys_domain_has_at_most_253_characters(cluster: Snapshot, length: int, names: set[str]) -> None:
+    assert matched(cluster, **required(term(requirement("a" * length + "/tier", "DoesNotExist")))) == names
+
+
 ADDED = {
     "addedAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {
