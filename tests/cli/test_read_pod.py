@@ -113,7 +113,7 @@ def test_the_command_itself_satisfies_the_shared_checker(tmp_path: Path) -> None
         pytest.skip("the shared cases are not beside this checkout, or the command is not installed")
     for path in sorted((SHARED / "workloads").glob("*.yaml"))[::15]:
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    check = [sys.executable, CHECKER, command, "workloads", tmp_path]
+    check: list[str | Path] = [sys.executable, CHECKER, command, "workloads", tmp_path]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
