@@ -1,6 +1,7 @@
 """The scheduler process from start to end: what it consists of, in which order it starts, and how it stops."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -145,6 +146,7 @@ class Scheduler:
         """Decide while we lead: first catch up with what the leader before us has bound, at last wait for our binds."""
         await self._nodes.synced()
         await self._pods.relist()
+        gc.freeze()  # what the lists have brought lives long: the collector need not look through it again and again
         log.info("deciding")
         try:
             await self._cycle.run(self._leadership.may_write)
