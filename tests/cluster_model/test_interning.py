@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from cluster_model.columns import Column
 from cluster_model.interning import Interned, Interner
+from tests.unhurried import UNHURRIED
 
 steps = st.lists(
     st.one_of(
@@ -18,6 +19,7 @@ steps = st.lists(
 )
 
 
+@UNHURRIED
 @given(steps=steps)
 def test_both_kinds_of_column_follow_a_plain_list(steps: list[tuple[str, int]]) -> None:
     interner: Interner[int] = Interner()

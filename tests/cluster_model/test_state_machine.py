@@ -9,6 +9,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.verdict import Event
 from tests import build, generate, oracle
+from tests.unhurried import UNHURRIED
 
 UIDS = tuple(f"uid-{index}" for index in range(4))
 uids = st.sampled_from(UIDS)
@@ -100,4 +101,4 @@ class Ledger(RuleBasedStateMachine):
 
 
 TestLedger = Ledger.TestCase
-TestLedger.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLedger.settings = settings(UNHURRIED, max_examples=60, stateful_step_count=30)

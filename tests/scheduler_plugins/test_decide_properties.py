@@ -10,6 +10,7 @@ from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Rejection
 from tests import generate, oracle
+from tests.unhurried import UNHURRIED
 
 SEEDS_A_TEST = 250
 
@@ -40,6 +41,7 @@ def told(rejection: Rejection) -> list[oracle.Said]:
     return [(reason.text, reason.preemption_may_help) for reason in rejection.reasons]
 
 
+@UNHURRIED
 @given(
     cluster=generate.drawn(generate.cluster),
     pod=generate.drawn(generate.pod),
@@ -85,6 +87,7 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score
     }
 
 
+@UNHURRIED
 @given(cluster=generate.drawn(generate.cluster), pods=st.lists(generate.drawn(generate.pod), min_size=2, max_size=4))
 def test_what_one_decision_remembers_does_not_colour_the_next(cluster: ClusterState, pods: list[PendingPod]) -> None:
     for pod in (*pods, *pods):
