@@ -8,7 +8,7 @@ import (
 type Answer struct {
 	ID         string                       `json:"id"`
 	Error      string                       `json:"error,omitempty"`   // the case could not be judged
-	Refused    []string                     `json:"refused,omitempty"` // what the API server would refuse about the pod
+	Refused    []string                     `json:"refused,omitempty"` // what the API server would refuse about a pod
 	Stored     *Case                        `json:"stored,omitempty"`  // the objects as a scheduler reads them from the API server
 	PreEnqueue *Status                      `json:"preEnqueue,omitempty"`
 	PreFilter  *Status                      `json:"preFilter,omitempty"`

@@ -25,7 +25,7 @@ import (
 )
 
 // store does to the case's objects what the API server does on creation, and returns all of them but the pods.
-// What it would refuse about the pod to place comes back as text: such a case cannot occur in a cluster.
+// What it would refuse about a pod comes back as text: such a case cannot occur in a cluster.
 func (c *Case) store(ctx context.Context) ([]runtime.Object, []string, error) {
 	c.Namespaces = append(c.Namespaces, c.missingNamespaces()...)
 	objects := c.others()
@@ -34,13 +34,17 @@ func (c *Case) store(ctx context.Context) ([]runtime.Object, []string, error) {
 			return nil, nil, err
 		}
 	}
-	for _, pod := range c.Pods {
-		if _, err := c.storePod(ctx, pod); err != nil {
+	var refused []string
+	for _, pod := range append([]*v1.Pod{c.Pod}, c.Pods...) {
+		problems, err := c.storePod(ctx, pod)
+		if err != nil {
 			return nil, nil, err
 		}
+		for _, problem := range problems {
+			refused = append(refused, fmt.Sprintf("pod %s: %s", pod.Name, problem))
+		}
 	}
-	refused, err := c.storePod(ctx, c.Pod)
-	return objects, refused, err
+	return objects, refused, nil
 }
 
 func (c *Case) missingNamespaces() []*v1.Namespace {

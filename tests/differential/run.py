@@ -1,0 +1,52 @@
+"""Runs many cases through both schedulers and shrinks those that differ. Prints nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import tee
+
+from tests.differential.compare import Difference, differences
+from tests.differential.documents import Document
+from tests.differential.framework import Framework
+from tests.differential.shrink import shrink
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A case that was decided differently, and how; shrunk if that was asked for."""
+
+    case: Document
+    differences: tuple[Difference, ...]
+
+    @property
+    def kind(self) -> str:
+        """What differs first, without the name of the node."""
+        return self.differences[0].what.partition(" of n")[0]
+
+
+def compared(framework: Framework, cases: Iterable[Document]) -> Iterator[Found | None]:
+    """Yield for each case how it differs, or None."""
+    sent, kept = tee(cases)
+    for case, answer in zip(kept, framework.judge_all(sent), strict=True):
+        different = differences(case, answer)
+        yield Found(case, different) if different else None
+
+
+def shrunk(framework: Framework, found: Found) -> Found:
+    """Make the case as small as it can be and still differ in the same way, and be one that a cluster can have."""
+
+    def interesting(case: Document) -> bool:
+        now = _judged(framework, case)
+        return now is not None and now.kind == found.kind
+
+    smallest = shrink(found.case, interesting)
+    return _judged(framework, smallest) or found
+
+
+def _judged(framework: Framework, case: Document) -> Found | None:
+    answer = framework.judge(case)
+    if answer.error or answer.refused:
+        return None
+    different = differences(case, answer)
+    return Found(case, different) if different else None
