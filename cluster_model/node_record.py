@@ -43,6 +43,7 @@ def changes(before: NodeRecord, after: NodeRecord) -> frozenset[Event]:
         Event.NODE_LABEL: old.metadata.labels != new.metadata.labels,
         Event.NODE_TAINT: _taints_changed(old.spec, new.spec),
         Event.NODE_CONDITION: _conditions(old) != _conditions(new),
+        Event.NODE_FEATURE: set(old.status.declared_features) != set(new.status.declared_features),
         Event.NODE_ANNOTATION: old.metadata.annotations != new.metadata.annotations and before.facts != after.facts,
     }
     return frozenset(event for event, changed in found.items() if changed)

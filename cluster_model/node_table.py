@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from cluster_model.columns import Column, sealed
+from cluster_model.images import ImageTable
 from cluster_model.interning import Interned, Interner
 from cluster_model.node_record import PODS, NodeRecord
 from cluster_model.snapshot import UNKNOWN, NodeColumns, Taints
@@ -27,6 +28,8 @@ class NodeTable:
         self._model: Interner[str | None] = Interner()
         self._memory_mib = Column(np.int64)
         self._utilization = Column(np.float64)
+        self._features: Interner[frozenset[str]] = Interner()
+        self._images = ImageTable()
         self._last: NodeColumns | None = None
         self._changed = True
         self._reshaped = True
@@ -45,6 +48,8 @@ class NodeTable:
             column.append(0)
         self._taints.append(())
         self._model.append(None)
+        self._features.append(frozenset())
+        self._images.add(row, record.node.status.images)
         self._write(row, record)
         self._reshaped = True
         return row
@@ -56,19 +61,24 @@ class NodeTable:
             self._label_sets[row] = record.node.metadata.labels
             self._relabelled.add(row)
             self._changed = True
+        self._changed |= self._images.replace(row, before.node.status.images, record.node.status.images)
         self._write(row, record)
 
     def remove(self, name: str) -> int:
         """Drop a node and return the row that the last one moved into."""
         row = self.rows.pop(name)
+        gone = self.records[row]
         last, last_labels = self.records.pop(), self._label_sets.pop()
+        self._images.remove(row, gone.node.status.images)
         if row < len(self.records):
+            self._images.move(len(self.records), row, last.node.status.images)
             self.records[row], self._label_sets[row] = last, last_labels
             self.rows[last.node.metadata.name] = row
         for column in self._numbers():
             column.remove(row)
         self._taints.remove(row)
         self._model.remove(row)
+        self._features.remove(row)
         self._reshaped = True
         return row
 
@@ -103,6 +113,7 @@ class NodeTable:
             self._model.put(row, facts.model),
             self._memory_mib.put(row, UNKNOWN if facts.memory_mib is None else facts.memory_mib),
             self._utilization.put(row, UNKNOWN if facts.utilization is None else facts.utilization),
+            self._features.put(row, frozenset(record.node.status.declared_features)),
         ]
         self._changed |= any(changed)
 
@@ -118,6 +129,8 @@ class NodeTable:
             gpu_model=self._model.frozen(),
             gpu_memory_mib=self._memory_mib.frozen(),
             gpu_utilization=self._utilization.frozen(),
+            features=self._features.frozen(),
+            images=self._images.frozen(len(self.records)),
             label_sets=tuple(self._label_sets),
             nothing=same_rows.nothing if same_rows else sealed(np.zeros(len(self.records), np.int64)),
             label_columns=self._still_true(same_rows.label_columns) if same_rows else {},

@@ -62,13 +62,23 @@ class EnvVar(ApiObject, frozen=True):
     value: str = ""
 
 
+class ContainerRestartRule(ApiObject, frozen=True):
+    action: str = ""
+
+
+class VolumeMount(ApiObject, frozen=True):
+    bind_mount_options: tuple[str, ...] = ()
+
+
 class Container(ApiObject, frozen=True):
     name: str = ""
     image: str = ""
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     env: tuple[EnvVar, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
     restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
 class Toleration(ApiObject, frozen=True):
@@ -105,13 +115,30 @@ class NodeAffinity(ApiObject, frozen=True):
     )
 
 
-class PodAffinity(ApiObject, frozen=True):
-    """Pod affinity or anti-affinity; its terms stay raw until a plugin reads them."""
+class LabelSelector(ApiObject, frozen=True):
+    match_labels: Labels = {}
+    match_expressions: tuple[SelectorRequirement, ...] = ()
 
-    required: tuple[dict[str, Any], ...] = msgspec.field(
+
+class PodAffinityTerm(ApiObject, frozen=True):
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+
+
+class WeightedPodAffinityTerm(ApiObject, frozen=True):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(ApiObject, frozen=True):
+    """Pod affinity or anti-affinity."""
+
+    required: tuple[PodAffinityTerm, ...] = msgspec.field(
         default=(), name="requiredDuringSchedulingIgnoredDuringExecution"
     )
-    preferred: tuple[dict[str, Any], ...] = msgspec.field(
+    preferred: tuple[WeightedPodAffinityTerm, ...] = msgspec.field(
         default=(), name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
@@ -126,6 +153,11 @@ class TopologySpreadConstraint(ApiObject, frozen=True):
     topology_key: str = ""
     when_unsatisfiable: str = ""
     max_skew: int = 0
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = ""
+    node_taints_policy: str = ""
+    match_label_keys: tuple[str, ...] = ()
 
 
 class SchedulingGate(ApiObject, frozen=True):
@@ -142,10 +174,15 @@ class PersistentVolumeClaimSource(ApiObject, frozen=True):
     claim_name: str = ""
 
 
+class ImageVolumeSource(ApiObject, frozen=True):
+    reference: str = ""
+
+
 class Volume(ApiObject, frozen=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: dict[str, Any] | None = None
+    image: ImageVolumeSource | None = None
 
 
 class PodOS(ApiObject, frozen=True):
@@ -170,6 +207,7 @@ class PodSpec(ApiObject, frozen=True):
     resource_claims: tuple[PodResourceClaim, ...] = ()
     runtime_class_name: str = ""
     host_network: bool = False
+    host_users: bool | None = None
     os: PodOS = PodOS()
 
 
@@ -209,10 +247,17 @@ class NodeCondition(ApiObject, frozen=True):
     status: str = ""
 
 
+class ContainerImage(ApiObject, frozen=True):
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
 class NodeStatus(ApiObject, frozen=True):
     allocatable: Resources = {}
     capacity: Resources = {}
     conditions: tuple[NodeCondition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(ApiObject, frozen=True):

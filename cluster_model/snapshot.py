@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cluster_model import objects
 from cluster_model.columns import Amounts, Mask, Shares, sealed
+from cluster_model.images import Images
 from cluster_model.interning import Interned
 from cluster_model.request import HostPort
 
@@ -38,6 +39,8 @@ class NodeColumns:
     gpu_model: Interned[str | None]  # [node]
     gpu_memory_mib: Amounts  # [node] of one GPU as it is handed out, UNKNOWN
     gpu_utilization: Shares  # [node] 0..1 as the node's annotation says, UNKNOWN
+    features: Interned[frozenset[str]]  # [node] what the node says it can do
+    images: Images
     label_sets: tuple[Mapping[str, str], ...]  # [node]
     nothing: Amounts  # [node] zeros, for a resource that no node has
     label_columns: dict[str, Interned[str | None]] = field(default_factory=dict)
@@ -76,6 +79,8 @@ class NodeColumns:
             gpu_model=self.gpu_model.take(rows),
             gpu_memory_mib=sealed(self.gpu_memory_mib.take(rows)),
             gpu_utilization=sealed(self.gpu_utilization.take(rows)),
+            features=self.features.take(rows),
+            images=self.images.take(rows),
             label_sets=tuple(self.label_sets[row] for row in rows),
             nothing=sealed(self.nothing.take(rows)),
         )

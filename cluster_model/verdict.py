@@ -18,6 +18,7 @@ class Event(StrEnum):
     NODE_TAINT = "NodeUpdateNodeTaint"
     NODE_CONDITION = "NodeUpdateNodeCondition"
     NODE_ANNOTATION = "NodeUpdateNodeAnnotation"
+    NODE_FEATURE = "NodeUpdateNodeDeclaredFeature"
     ASSIGNED_POD_ADD = "AssignedPodAdd"
     ASSIGNED_POD_DELETE = "AssignedPodDelete"
     ASSIGNED_POD_UPDATE = "AssignedPodUpdate"

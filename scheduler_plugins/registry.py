@@ -13,7 +13,9 @@ from scheduler_plugins import (
     fit_args,
     gpu_scheduler,
     gpu_topology,
+    image_locality,
     node_affinity,
+    node_declared_features,
     node_name,
     node_ports,
     node_resources_fit,
@@ -85,6 +87,11 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             scorer=lambda name, weight, found: Scorer(name, weight, partial(balanced_allocation.score, args=found)),
             weight=1,
         ),
+        "ImageLocality": Plugin(
+            scorer=lambda name, weight, _: Scorer(name, weight, image_locality.score),
+            weight=1,
+        ),
+        "NodeDeclaredFeatures": Plugin(filter=lambda name, _: Filter(name, node_declared_features.check)),
     }
 )
 FILTERS: tuple[str, ...] = tuple(name for name, plugin in PLUGINS.items() if plugin.filter is not None)  # in order

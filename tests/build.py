@@ -64,19 +64,24 @@ def node(
     annotations: Mapping[str, str] | None = None,
     allocatable: Mapping[str, str] | None = None,
     conditions: Mapping[str, str] | None = None,
+    images: Mapping[str, int] | None = None,
+    features: Iterable[str] = (),
     **spec: Any,
 ) -> objects.Node:
-    """Build a node, by default one with eight A100; further keywords are fields of its spec."""
+    """Build a node, by default one with eight A100; `images` says their bytes, further keywords are of its spec."""
     facts = {MODEL: model, MEMORY: None if memory is None else str(memory)} if gpus else {}
     marks = {key: value for key, value in facts.items() if value is not None} | dict(labels or {})
     amounts: objects.Resources = {"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1Ti", "pods": "110"}
     amounts |= {GPU: str(gpus)} if gpus is not None else {}
     amounts |= dict(allocatable or {})
     kinds = tuple(objects.NodeCondition(type=kind, status=status) for kind, status in (conditions or {}).items())
+    pulled = tuple(objects.ContainerImage(names=(name,), size_bytes=size) for name, size in (images or {}).items())
     return objects.Node(
         metadata=objects.ObjectMeta(name=name, labels=marks, annotations=dict(annotations or {})),
         spec=objects.NodeSpec(**spec),
-        status=objects.NodeStatus(allocatable=amounts, conditions=kinds),
+        status=objects.NodeStatus(
+            allocatable=amounts, conditions=kinds, images=pulled, declared_features=tuple(features)
+        ),
     )
 
 

@@ -30,6 +30,16 @@ ASKED_MEMORIES = (None, None, "40960", "16Gi", "80Gi", "16384")
 SHAPES = ([(0, 10), (100, 0)], [(0, 0), (100, 10)], [(10, 3), (35, 10), (90, 1)], [(50, 0)], [(0, 0), (40, 0), (70, 9)])
 MIG = "nvidia.com/mig-1g.5gb"
 NIC = "example.com/nic"
+# One size a name: which node said it first is no question here.
+IMAGES = {
+    "example.com/app:1": 700 << 20,
+    "example.com/tool:latest": 90 << 20,
+    "registry:5000/small:latest": 30 << 20,
+    "example.com/model:2": 3000 << 20,
+    "tiny:latest": 1 << 20,
+}
+ASKED_IMAGES = ("example.com/app:1", "example.com/tool", "registry:5000/small", "tiny", "example.com/app:2")
+FEATURES = ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "VolumeBindMountOptions", "New")
 COUNTED = ("cpu", "memory", build.GPU, NIC, "ephemeral-storage")
 
 
@@ -88,6 +98,8 @@ def node(source: Source, name: str) -> objects.Node:
             "pods": source.of(("0", "2", "110", "110", "110", "110")),
             **extra,
         },
+        images={name: IMAGES[name] for name in source.some(tuple(IMAGES))},
+        features=source.some(FEATURES),
         taints=source.several(lambda: taint(source), 3) if source.seldom() else (),
         unschedulable=source.seldom(12),
     )
@@ -146,11 +158,28 @@ def port(source: Source) -> objects.ContainerPort:
     return objects.ContainerPort(host_port=number, host_ip=address, protocol=protocol)
 
 
+def container(source: Source, resources: objects.ResourceRequirements) -> objects.Container:
+    """Make a container of some image, seldom one that needs a feature of the kubelet."""
+    rules = (objects.ContainerRestartRule(action=source.of(("Restart", "RestartAllContainers"))),)
+    mounts = (objects.VolumeMount(), objects.VolumeMount(bind_mount_options=("noexec",)))
+    return objects.Container(
+        name="c",
+        image=source.of(ASKED_IMAGES),
+        resources=resources,
+        ports=source.several(lambda: port(source), 2) if source.seldom() else (),
+        restart_policy_rules=rules if source.seldom(12) else (),
+        volume_mounts=mounts if source.seldom(16) else (),
+    )
+
+
+def image_volume() -> objects.Volume:
+    return objects.Volume(name="v", image=objects.ImageVolumeSource(reference="example.com/model:2"))
+
+
 def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
     """Make a pod; `on` names the node that it runs on, and a running one is never picky."""
     asked, gpus = requests(source), source.of((0, 1, 1, 2, 5))
-    container = build.container(asked | ({build.GPU: str(gpus)} if gpus else {}))
-    ports = source.several(lambda: port(source), 2) if source.seldom() else ()
+    resources = build.container(asked | ({build.GPU: str(gpus)} if gpus else {})).resources
     picky, gpu = not on and source.seldom(3), gpus or MIG in asked
     return build.pod(
         name,
@@ -158,7 +187,10 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
         phase="Running" if on else "Pending",
         model=source.of(ASKED_MODELS) if gpu and source.seldom(2) else None,
         memory=source.of(ASKED_MEMORIES) if gpu and source.seldom(3) else None,
-        containers=(objects.Container(name="c", resources=container.resources, ports=ports),),
+        containers=(container(source, resources),),
+        volumes=(image_volume(),) if source.seldom() else (),
+        host_network=source.seldom(12),
+        host_users=source.of((None, None, True, False)),
         tolerations=source.several(lambda: toleration(source), 3),
         node_selector=labels(source) if picky and source.seldom() else {},
         affinity=affinity(source) if picky else objects.Affinity(),

@@ -329,6 +329,45 @@ def balanced_score(pod: PendingPod, view: View, resources: Iterable[str]) -> int
     return 50 + (50 + after - before) // 2
 
 
+def runtime_name(image: str) -> str:
+    """The name as a container runtime says it: with a tag, which is not the port of a registry."""
+    last = image.split("/")[-1]
+    return image if ":" in last else image + ":latest"
+
+
+def pod_images(pod: PendingPod) -> list[str]:
+    spec = pod.pod.spec
+    named = [one.image for one in (*spec.init_containers, *spec.containers)]
+    return [runtime_name(one) for one in named + [one.image.reference for one in spec.volumes if one.image is not None]]
+
+
+def image_names(node: objects.Node) -> set[str]:
+    return {name for image in node.status.images for name in image.names}
+
+
+def image_score(pod: PendingPod, view: View, views: list[View], sizes: Mapping[str, int]) -> int:
+    wanted, total = pod_images(pod), 0
+    for name in wanted:
+        if name in image_names(view.node):
+            holders = sum(name in image_names(other.node) for other in views)
+            total += int(sizes[name] * (holders / len(views)))
+    least, most = 23 * 1024 * 1024, 1000 * 1024 * 1024 * len(wanted)
+    return 100 * (min(max(total, least), most) - least) // (most - least) if wanted else 0
+
+
+def node_declared_features(pod: PendingPod, view: View) -> list[Said]:
+    spec, declared = pod.pod.spec, view.node.status.declared_features
+    needed = set()
+    for one in (*spec.init_containers, *spec.containers):
+        if "RestartAllContainers" in [rule.action for rule in one.restart_policy_rules]:
+            needed.add("RestartAllContainersOnContainerExits")
+        if [option for mount in one.volume_mounts for option in mount.bind_mount_options]:
+            needed.add("VolumeBindMountOptions")
+    if spec.host_network and spec.host_users is not None and not spec.host_users:
+        needed.add("UserNamespacesHostNetworkSupport")
+    return [] if all(one in declared for one in needed) else [("node(s) didn't match Pod's required features", False)]
+
+
 FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
     "NodeName": node_name,
     "NodeUnschedulable": node_unschedulable,
@@ -338,6 +377,7 @@ FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
     "GPUScheduler": gpu_scheduler,
     "GPUTopologyPlugin": gpu_topology,
     "NodeResourcesFit": node_resources_fit,
+    "NodeDeclaredFeatures": node_declared_features,
 }
 WEIGHTS = {
     "TaintToleration": 3,
@@ -346,6 +386,7 @@ WEIGHTS = {
     "GPUTopologyPlugin": 10,
     "NodeResourcesFit": 1,
     "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
 }
 
 
@@ -405,7 +446,7 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
         return Decided({}, {}, {}, refusal, len(views))
     reasons = {view.name: found for view in views if (found := first_rejection(pod, view)) is not None}
     fitting = [view for view in views if view.name not in reasons]
-    scores = {name: given for name, given in all_scores(pod, fitting, settings).items() if given}
+    scores = {name: given for name, given in all_scores(pod, fitting, settings, views).items() if given}
     total = {view.name: sum(WEIGHTS[name] * given[view.name] for name, given in scores.items()) for view in fitting}
     return Decided(reasons, scores, total, [], len(views))
 
@@ -427,7 +468,10 @@ def first_rejection(pod: PendingPod, view: View) -> tuple[str, list[Said]] | Non
     return None
 
 
-def all_scores(pod: PendingPod, views: list[View], settings: Settings) -> dict[str, dict[str, int]]:
+def all_scores(
+    pod: PendingPod, views: list[View], settings: Settings, everywhere: list[View]
+) -> dict[str, dict[str, int]]:
+    sizes = {name: image.size_bytes for view in everywhere for image in view.node.status.images for name in image.names}
     raw: dict[str, Callable[[View], int | None]] = {
         "TaintToleration": lambda view: soft_taints(pod, view),
         "NodeAffinity": lambda view: preferred_weight(pod, view),
@@ -435,6 +479,7 @@ def all_scores(pod: PendingPod, views: list[View], settings: Settings) -> dict[s
         "GPUTopologyPlugin": lambda view: gpu_topology_score(pod, view, settings.count),
         "NodeResourcesFit": lambda view: fit_score(pod, view, settings.strategy, settings.weights, settings.shape),
         "NodeResourcesBalancedAllocation": lambda view: balanced_score(pod, view, settings.balanced),
+        "ImageLocality": lambda view: image_score(pod, view, everywhere, sizes),
     }
     found = {}
     for name, judge in raw.items():
@@ -486,6 +531,9 @@ def check_node(state: ClusterState, row: int, view: View) -> None:
     assert nodes.gpu_model.at(row) == facts.model
     assert nodes.gpu_memory_mib[row] == (-1 if facts.memory_mib is None else facts.memory_mib)
     assert nodes.gpu_utilization[row] == (-1 if facts.utilization is None else facts.utilization)
+    assert nodes.features.at(row) == frozenset(view.node.status.declared_features)
+    held = {name for name in nodes.images.spreads if nodes.images.holders(name)[row]}
+    assert held == image_names(view.node)
     for key in {*nodes.label_columns, *view.node.metadata.labels}:
         assert nodes.label(key).at(row) == view.node.metadata.labels.get(key)
 

@@ -18,6 +18,7 @@ from tests.build import node, taint
         ({"taints": (taint("nvidia.com/gpu=present:NoSchedule"),)}, Event.NODE_TAINT),
         ({"conditions": {"Ready": "False"}}, Event.NODE_CONDITION),
         ({"annotations": {"gpu.nvidia.com/utilization": "0.5"}}, Event.NODE_ANNOTATION),
+        ({"features": ("VolumeBindMountOptions",)}, Event.NODE_FEATURE),
     ],
 )
 def test_a_change_is_named_by_its_kind(change: dict[str, Any], event: Event) -> None:
@@ -44,6 +45,7 @@ def test_an_uncordoned_node_is_news_as_taints_are_and_a_cordoned_one_is_none() -
     [
         {},
         {"allocatable": {"cpu": "64000m"}},
+        {"images": {"example.com/app:1": 1}},
         {"annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}},
     ],
 )

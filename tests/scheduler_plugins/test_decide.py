@@ -43,6 +43,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUScheduler",
         "GPUTopologyPlugin",
         "NodeResourcesFit",
+        "NodeDeclaredFeatures",
     ]
     assert {scorer.name: scorer.weight for scorer in PROFILE.scorers} == {
         "TaintToleration": 3,
@@ -51,6 +52,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUTopologyPlugin": 10,
         "NodeResourcesFit": 1,
         "NodeResourcesBalancedAllocation": 1,
+        "ImageLocality": 1,
     }
 
 
