@@ -144,7 +144,7 @@ class Client:
         """Give an answer's chunks as they arrive, first an empty one once the server has accepted the call."""
         timeout = aiohttp.ClientTimeout(total=None, connect=30.0, sock_connect=30.0, sock_read=silence_seconds)
         try:
-            async with self._open("GET", path, {"params": params, "timeout": timeout}) as answer:
+            async with await self._accepted("GET", path, {"params": params, "timeout": timeout}) as answer:
                 yield b""
                 async for chunk in answer.content.iter_any():
                     yield chunk
@@ -159,25 +159,25 @@ class Client:
             "headers": {"Content-Type": options.content_type} if payload is not None else {},
         }
         try:
-            async with self._open(method, path, call) as answer:
+            async with await self._accepted(method, path, call) as answer:
                 return await answer.read()
         except (aiohttp.ClientError, TimeoutError) as problem:
             raise _unreachable(problem) from problem
 
-    @asynccontextmanager
-    async def _open(self, method: str, path: str, call: dict[str, Any]) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Yield the one accepted answer; a refused token is read again and tried once more."""
+    async def _accepted(self, method: str, path: str, call: dict[str, Any]) -> aiohttp.ClientResponse:
+        """Give the one accepted answer, open; a refused token is read again and tried once more."""
         url = URL(self._credentials.url + path, encoded=True)
         for last in (False, True):
             authorization = await self._credentials.authorization()
             headers = {**call.get("headers", {}), **({"Authorization": authorization} if authorization else {})}
-            async with self._session.request(method, url, **{**call, "headers": headers}, **self._to_server) as answer:
-                if answer.status < 300:
-                    yield answer
-                    return
+            answer = await self._session.request(method, url, **{**call, "headers": headers}, **self._to_server)
+            if answer.status < 300:
+                return answer
+            async with answer:
                 error = errors.from_answer(answer.status, await answer.read(), answer.headers.get("Retry-After"))
             if last or error.status != 401 or not await self._credentials.refused(authorization):
                 raise error
+        raise AssertionError("unreachable")
 
 
 def _unreachable(problem: Exception) -> ApiError:
