@@ -40,18 +40,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=int, default=1000, help="how many")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="that case alone, by the number in its id")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, metavar="COUNT", help="differences made small")
-    known = ", ".join(generate.GENERATORS)
-    parser.add_argument(
-        "--plugins", type=_plugins, default=tuple(generate.GENERATORS), help=f"comma-separated: {known}"
-    )
+    known = ", ".join(generate.SUBJECTS)
+    parser.add_argument("--plugins", type=_plugins, default=tuple(generate.SUBJECTS), help=f"comma-separated: {known}")
     return parser
 
 
 def _plugins(text: str) -> tuple[str, ...]:
     chosen = tuple(text.split(","))
-    unknown = [name for name in chosen if name not in generate.GENERATORS]
+    unknown = [name for name in chosen if name not in generate.SUBJECTS]
     if unknown:
-        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(generate.GENERATORS)}")
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(generate.SUBJECTS)}")
     return chosen
 
 

@@ -25,10 +25,17 @@ def node_affinity(world: World) -> None:
         world.spec()["nodeSelector"] = {world.of(KEYS): world.of(VALUES)}
     affinity = _affinity(world, (*NUMBERS, *NO_NUMBERS))
     if affinity:
-        world.spec().setdefault("affinity", {})["nodeAffinity"] = affinity
+        world.spec().setdefault("affinity", {}).setdefault("nodeAffinity", {}).update(affinity)
     added = _affinity(world, NUMBERS) if world.seldom(5) else {}
     if added:
         world.args["NodeAffinity"] = {"addedAffinity": added}
+
+
+def malformed_preference(world: World) -> None:
+    """Prefer nodes by a bound that is no number, which the API server lets pass: scoring then fails as a whole."""
+    preference = {"matchExpressions": [requirement(world.of(KEYS), world.of(("Gt", "Lt")), world.of(NO_NUMBERS))]}
+    affinity = world.spec().setdefault("affinity", {}).setdefault("nodeAffinity", {})
+    affinity.setdefault(PREFERRED, []).append({"weight": world.of((1, 50)), "preference": preference})
 
 
 def _affinity(world: World, bounds: Sequence[str]) -> Document:

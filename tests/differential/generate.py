@@ -1,55 +1,71 @@
-"""Writes cases from a seed: each plugin alone, three together, and the whole default profile, in turn.
+"""Writes cases from a seed: each subject alone, three together, and within the whole default profile, in turn.
 
-A plugin has a generator, a function that changes a world so that the plugin finds something to say in it.
+A subject is a plugin, or a trait of pods that some plugins must read. Its generator changes a world so that they find
+something to say in it. A further plugin is one more entry here and one in `profiles.WEIGHTS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import TypeAlias
 
-from tests.differential import affinity, profiles, resources, simple, world
+from tests.differential import affinity, image_cases, profiles, resources, simple, world
 from tests.differential.documents import Document, config, default_config
 from tests.differential.world import World
 
-Generator: TypeAlias = Callable[[World], None]
 
-GENERATORS: Mapping[str, Generator] = {
-    "NodeName": simple.node_name,
-    "NodeUnschedulable": simple.node_unschedulable,
-    "TaintToleration": simple.taint_toleration,
-    "NodeAffinity": affinity.node_affinity,
-    "NodePorts": simple.node_ports,
-    "NodeResourcesFit": resources.node_resources_fit,
-    "NodeResourcesBalancedAllocation": resources.balanced_allocation,
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """How to make cases for it, and the plugins to configure where it stands alone."""
+
+    generate: Callable[[World], None]
+    plugins: tuple[str, ...]
+
+
+FIT, BALANCE = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
+SUBJECTS: Mapping[str, Subject] = {
+    "NodeName": Subject(simple.node_name, ("NodeName",)),
+    "NodeUnschedulable": Subject(simple.node_unschedulable, ("NodeUnschedulable",)),
+    "TaintToleration": Subject(simple.taint_toleration, ("TaintToleration",)),
+    "NodeAffinity": Subject(affinity.node_affinity, ("NodeAffinity",)),
+    "MalformedPreference": Subject(affinity.malformed_preference, ("NodeAffinity",)),
+    "NodePorts": Subject(simple.node_ports, ("NodePorts",)),
+    FIT: Subject(resources.node_resources_fit, (FIT,)),
+    BALANCE: Subject(resources.balanced_allocation, (BALANCE,)),
+    "ImageLocality": Subject(image_cases.image_locality, ("ImageLocality",)),
+    "NodeDeclaredFeatures": Subject(image_cases.node_declared_features, ("NodeDeclaredFeatures",)),
+    "PodLevelResources": Subject(resources.pod_level, (FIT, BALANCE)),
+    "PodResize": Subject(resources.pod_resize, (FIT, BALANCE)),
+    "NominatedPods": Subject(resources.nominated_pods, (FIT,)),
 }
 MIXED = 3
 PARTS = ("alone", "mixed", "default")
 
 
-def cases(seed: int, count: int, plugins: Sequence[str] = tuple(GENERATORS)) -> Iterator[Document]:
-    """Yield cases; each depends on the seed, its own number and the plugins only."""
-    return (case(seed, number, plugins) for number in range(count))
+def cases(seed: int, count: int, subjects: Sequence[str] = tuple(SUBJECTS)) -> Iterator[Document]:
+    """Yield cases; each depends on the seed, its own number and the subjects only."""
+    return (case(seed, number, subjects) for number in range(count))
 
 
-def case(seed: int, number: int, plugins: Sequence[str] = tuple(GENERATORS)) -> Document:
+def case(seed: int, number: int, subjects: Sequence[str] = tuple(SUBJECTS)) -> Document:
     """Write one case. Its plugins are configured alone, or stand among all of the default profile."""
     rng = Random(f"{seed}/{number}")
     part = PARTS[number % len(PARTS)]
-    chosen = [plugins[number // len(PARTS) % len(plugins)]]
+    chosen = [subjects[number // len(PARTS) % len(subjects)]]
     if part != "alone":
-        chosen = rng.sample(plugins, min(MIXED, len(plugins)))
+        chosen = rng.sample(subjects, min(MIXED, len(subjects)))
     made = world.start(rng)
-    for plugin in chosen:
-        GENERATORS[plugin](made)
+    for subject in chosen:
+        SUBJECTS[subject].generate(made)
     found = {"id": f"{seed}/{number}", "nodes": made.nodes, "pods": made.pods, "pod": made.pod, **made.others}
     return found | {"config": default_config(made.args) if part == "default" else _config(made, chosen)}
 
 
 def _config(made: World, chosen: Iterable[str]) -> Document:
-    """Configure the chosen plugins, seldom with weights of other than the default."""
-    plugins = profiles.weighted(chosen)
+    """Configure the plugins of the chosen subjects, seldom with weights of other than the default."""
+    wanted = {plugin for subject in chosen for plugin in SUBJECTS[subject].plugins}
+    plugins = profiles.weighted(wanted)
     if made.seldom(3):
         plugins = [(name, weight and made.of((1, 2, 5))) for name, weight in plugins]
-    return config(plugins, {name: args for name, args in made.args.items() if name in chosen})
+    return config(plugins, {name: args for name, args in made.args.items() if name in wanted})

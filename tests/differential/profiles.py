@@ -19,6 +19,8 @@ WEIGHTS: Mapping[str, int] = {
     "NodePorts": 0,
     "NodeResourcesFit": 1,
     "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "NodeDeclaredFeatures": 0,
 }
 
 

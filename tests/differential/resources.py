@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.differential.documents import Document
-from tests.differential.world import CPU, MEMORY, World, another_container
+from tests.differential.documents import Document, pod
+from tests.differential.world import CPU, MEMORY, World, another_container, requests
 
 NIC, GPU, FPGA = "example.com/nic", "nvidia.com/gpu", "other.example/fpga"
 EXTENDED = (NIC, GPU, FPGA)
@@ -42,6 +42,36 @@ def balanced_allocation(world: World) -> None:
         world.args["NodeResourcesBalancedAllocation"] = {"resources": resources}
 
 
+def pod_level(world: World) -> None:
+    """Let pods ask as a whole, which replaces what their containers ask for together."""
+    scarcity(world)
+    for found in world.everybody():
+        if world.seldom(2):
+            found["spec"]["resources"] = _of_the_pod(world)
+
+
+def pod_resize(world: World) -> None:
+    """Let bound pods be in the middle of a resize: what they hold is the most of what is asked, allotted and in use."""
+    scarcity(world)
+    for found in world.pods:
+        status = found["status"]
+        if world.seldom(2):
+            status["containerStatuses"] = [_resizing(world, one) for one in found["spec"]["containers"]]
+        if world.seldom(6):
+            refused = {"type": "PodResizePending", "status": "True", "reason": world.of(("Infeasible", "Deferred"))}
+            status["conditions"] = [refused]
+
+
+def nominated_pods(world: World) -> None:
+    """Let pods wait for room that preemption makes: those of at least the pod's priority hold it already."""
+    scarcity(world)
+    world.spec()["priority"] = 5
+    for number in world.up_to(3):
+        waiting = pod(f"nominated-{number}", requests(world), priority=world.of((4, 5, 6)))
+        waiting["status"] = {"nominatedNodeName": world.of(world.nodes)["metadata"]["name"]}
+        world.pods.append(waiting)
+
+
 def scarcity(world: World) -> None:
     """Give nodes less room and more kinds of it, and let pods ask for that in all the ways there are."""
     for one in world.nodes:
@@ -66,8 +96,6 @@ def _ask(world: World, spec: Document) -> None:
     if world.seldom(6):
         spec["overhead"] = {"cpu": world.of(CPU), "memory": world.of(MEMORY)}
         spec["runtimeClassName"] = "sandbox"
-    if world.seldom(5):
-        spec["resources"] = _of_the_pod(world)
 
 
 def _ask_more(world: World, resources: Document) -> None:
@@ -84,6 +112,15 @@ def _ask_more(world: World, resources: Document) -> None:
         asked |= {} if world.seldom(3) else same
     if world.seldom(5) and "cpu" not in asked:
         resources.setdefault("limits", {})["cpu"] = world.of(("100m", "1"))
+
+
+def _resizing(world: World, one: Document) -> Document:
+    found = {"name": one["name"], "ready": True, "restartCount": 0, "image": one["image"], "imageID": "", "state": {}}
+    if not world.seldom(3):
+        found["allocatedResources"] = requests(world)
+    if not world.seldom(3):
+        found["resources"] = {"requests": requests(world)}
+    return found
 
 
 def _of_the_pod(world: World) -> Document:
