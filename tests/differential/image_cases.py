@@ -35,12 +35,12 @@ def image_locality(world: World) -> None:
 
 
 def node_declared_features(world: World) -> None:
-    """Let nodes declare features, and the pod need some."""
+    """Let nodes declare features, and the pod need some; the API server refuses host users that need one."""
     for one in world.nodes:
         one["status"]["declaredFeatures"] = sorted(world.some(FEATURES))
     spec = world.spec()
     if world.seldom(3):
-        spec["hostNetwork"], spec["hostUsers"] = world.of(((True, False), (True, True), (False, False)))
+        spec["hostNetwork"], spec["hostUsers"] = world.of(((True, True), (False, False)))
     for _ in world.up_to(1):
         another_container(world, spec)
     for one in (*spec["containers"], *spec.get("initContainers", ())):
