@@ -28,7 +28,7 @@ def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
 
     Ties go to the first row. A single feasible node is scored like any other, so that it can be explained.
     """
-    refusal = _refusal(pod, profile) if len(snapshot) else None
+    refusal = _refusal(pod, snapshot, profile) if len(snapshot) else None
     if refusal is not None:
         return _refused(pod, snapshot, profile, refusal)
     codes, table = _combine(len(snapshot), _judge(pod, snapshot, profile.filters))
@@ -59,9 +59,9 @@ def weigh(profile: Profile, scores: dict[str, Scores], length: int) -> Scores:
     return total
 
 
-def _refusal(pod: PendingPod, profile: Profile) -> Rejection | None:
+def _refusal(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Rejection | None:
     for plugin in profile.filters:
-        reasons: ReasonSet = plugin.refuse(pod) if plugin.refuse is not None else ()
+        reasons: ReasonSet = plugin.refuse(pod, snapshot) if plugin.refuse is not None else ()
         if reasons:
             return Rejection(plugin.name, reasons)
     return None

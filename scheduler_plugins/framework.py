@@ -37,13 +37,14 @@ class Verdict:
 class Filter:
     """A filter plugin with its args bound.
 
-    `refuse` looks at the pod alone and may reject it everywhere before any node is looked at. `narrow` may leave nodes
-    out that the other filters then need not judge. `run` judges all nodes. None means: nothing to say about this pod.
+    `refuse` may reject the pod everywhere, for what it says or what it names, before any node is looked at. `narrow` may
+    leave nodes out that the other filters then need not judge. `run` judges all nodes. None means: nothing to say about
+    this pod.
     """
 
     name: str
     run: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
-    refuse: Callable[[PendingPod], ReasonSet] | None = None
+    refuse: Callable[[PendingPod, Snapshot], ReasonSet] | None = None
     narrow: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
 
@@ -89,7 +90,7 @@ class Decision:
     scores: Mapping[str, Scores]  # scorer -> [feasible node] normalised, before its weight
     total: Scores  # [feasible node]
     best: int | None  # place in `rows` of the node chosen
-    refused: bool = False  # rejected for what the pod says, before any node was looked at
+    refused: bool = False  # rejected for what the pod says or names, before any node was looked at
 
     @property
     def fits(self) -> bool:

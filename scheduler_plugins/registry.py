@@ -49,7 +49,7 @@ def _taint_toleration(name: str, weight: int, _: Any) -> Scorer:
 
 def _node_affinity_filter(name: str, found: node_affinity.Args) -> Filter:
     run = partial(node_affinity.check, args=found)
-    return Filter(name, run, node_affinity.refuse, node_affinity.narrow)
+    return Filter(name, run, lambda pod, _: node_affinity.refuse(pod), node_affinity.narrow)
 
 
 def _node_affinity_scorer(name: str, weight: int, found: node_affinity.Args) -> Scorer:
@@ -116,7 +116,7 @@ def profile(
     named = dict.fromkeys((*filters, *(name for name, _ in scorers), *args))
     bound = {name: _args(name, args.get(name, {}), paths.get(name, f"args[{name}]")) for name in named}
     chosen = (_bind_filter(name, bound[name]) for name in filters)
-    first = Filter(unsupported.NAME, refuse=unsupported.refuse)
+    first = Filter(unsupported.NAME, refuse=lambda pod, _: unsupported.refuse(pod))
     scored = (_bind_scorer(name, weight, bound[name]) for name, weight in scorers)
     return Profile(scheduler_name, (first, *chosen), tuple(scored))
 
