@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from cluster_model import deletion_cost, effective, gpu_annotations, gpu_names, objects
+from cluster_model import deletion_cost, effective, gpu_annotations, gpu_names, objects, pod_terms
 from cluster_model.gpu_annotations import DEFAULT_RULES, FRACTION, Demand, ModelRequest, Rules
+from cluster_model.pod_terms import NO_TERMS, PodTerms
 from cluster_model.verdict import Problem
 
 __all__ = ["GpuRequest", "HostPort", "ModelRequest", "PodRequest", "Rules", "parse"]
@@ -51,6 +52,7 @@ class PodRequest:
     nonzero_memory_bytes: int
     gpu: GpuRequest
     host_ports: frozenset[HostPort] = frozenset()
+    terms: PodTerms = NO_TERMS  # what it asks of the pods around it
     problems: tuple[Problem, ...] = ()
     unsupported: tuple[str, ...] = ()  # paths of hard constraints that we do not implement yet
     warnings: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
         nonzero_memory_bytes=total.nonzero_memory_bytes,
         gpu=gpu,
         host_ports=frozenset(_host_ports(pod.spec)),
+        terms=pod_terms.read(pod),
         problems=total.problems + reading.problems + costs,
         unsupported=tuple(_unsupported(pod, prefix)),
         warnings=reading.warnings,

@@ -4,7 +4,7 @@ What only a node's own object can change (`NodeColumns`) is shared by all snapsh
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -14,6 +14,9 @@ from cluster_model import objects
 from cluster_model.columns import Amounts, Mask, Shares, sealed
 from cluster_model.images import Images
 from cluster_model.interning import Interned
+from cluster_model.namespaces import Namespaces
+from cluster_model.pod_counts import PodCounts
+from cluster_model.pod_owners import Owners
 from cluster_model.request import HostPort
 
 Result = TypeVar("Result")
@@ -114,6 +117,9 @@ class Snapshot:
     generation: int
     nodes: NodeColumns
     usage: UsageColumns
+    pods: PodCounts
+    namespaces: Namespaces
+    owners: Owners
 
     def __len__(self) -> int:
         return len(self.nodes.names)
@@ -138,7 +144,7 @@ class Snapshot:
 
     def take(self, rows: Rows) -> "Snapshot":
         """Return a snapshot of the given rows only, in their order."""
-        return Snapshot(self.generation, self.nodes.take(rows), self.usage.take(rows))
+        return replace(self, nodes=self.nodes.take(rows), usage=self.usage.take(rows), pods=self.pods.take(rows))
 
 
 def _taken(columns: Mapping[str, Amounts], rows: Rows) -> dict[str, Amounts]:

@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster_model import node_record, objects
+from cluster_model.controller_objects import Namespace
+from cluster_model.namespaces import NamespaceTable
 from cluster_model.node_facts import Untrusted
 from cluster_model.node_record import NodeRecord
 from cluster_model.node_table import NodeTable
 from cluster_model.pod import PendingPod
+from cluster_model.pod_counts import PodTable
+from cluster_model.pod_owners import Owner, OwnerTable
 from cluster_model.request import PodRequest
 from cluster_model.snapshot import Snapshot
 from cluster_model.usage_table import UsageTable
@@ -37,6 +41,9 @@ class ClusterState:
         self._extra_models = extra_models
         self._nodes = NodeTable()
         self._usage = UsageTable()
+        self._pods = PodTable()
+        self._namespaces = NamespaceTable()
+        self._owners = OwnerTable()
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
         self._generation = 0
@@ -60,7 +67,9 @@ class ClusterState:
         """Forget a node; its pods stay remembered until they are deleted, and count again if it returns."""
         if name not in self._nodes.rows:
             return NOTHING
-        self._usage.remove(self._nodes.remove(name))
+        row = self._nodes.remove(name)
+        self._usage.remove(row)
+        self._pods.remove(row, name)
         self._touch()
         return frozenset({Event.NODE_DELETE})
 
@@ -94,6 +103,26 @@ class ClusterState:
         held = self._holdings.get(uid)
         return self._release(uid) if held is not None and held.assumed else NOTHING
 
+    def set_namespace(self, namespace: Namespace) -> None:
+        """Take a namespace as it is now. No rejection waits for one: kube-scheduler's hints do not either."""
+        if self._namespaces.set(namespace):
+            self._touch()
+
+    def remove_namespace(self, name: str) -> None:
+        """Forget a namespace."""
+        if self._namespaces.remove(name):
+            self._touch()
+
+    def set_owner(self, owner: Owner) -> None:
+        """Take a Service or a controller as it is now; what it selects is spread by default."""
+        if self._owners.set(owner):
+            self._touch()
+
+    def remove_owner(self, owner: Owner) -> None:
+        """Forget a Service or a controller."""
+        if self._owners.remove(owner):
+            self._touch()
+
     def holds(self, uid: str) -> str | None:
         """Return the name of the node that a pod counts on."""
         held = self._holdings.get(uid)
@@ -121,7 +150,14 @@ class ClusterState:
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; the same object until something changes."""
         if self._snapshot is None:
-            self._snapshot = Snapshot(self._generation, self._nodes.frozen(), self._usage.frozen())
+            self._snapshot = Snapshot(
+                self._generation,
+                self._nodes.frozen(),
+                self._usage.frozen(),
+                self._pods.frozen(),
+                self._namespaces.frozen(),
+                self._owners.frozen(),
+            )
         return self._snapshot
 
     def _touch(self) -> None:
@@ -132,6 +168,7 @@ class ClusterState:
         self._add_resources(record)
         row = self._nodes.append(record)
         self._usage.append()
+        self._pods.append(record.node.metadata.name)
         for uid in self._by_node.get(record.node.metadata.name, ()):
             self._usage.count(row, self._holdings[uid].pod.request)
         self._touch()
@@ -151,17 +188,27 @@ class ClusterState:
         same_node = held.node == seen.node
         if same_node and held.pod.request == seen.pod.request:
             self._holdings[uid] = seen
-            changed = held.pod.pod.metadata.labels != seen.pod.pod.metadata.labels
-            return _confirmed(held) | (frozenset({Event.ASSIGNED_POD_UPDATE}) if changed else NOTHING)
+            return _confirmed(held) | self._relabel(held.pod, seen)
         self._release(uid)
         self._hold(uid, seen)
         if same_node:
             return _confirmed(held) | {Event.ASSIGNED_POD_UPDATE}
         return frozenset({Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE})
 
+    def _relabel(self, before: PendingPod, seen: Holding) -> frozenset[Event]:
+        """Count a pod as what it is called now; one on its way out does not count for spreading."""
+        old, new = before.pod.metadata, seen.pod.pod.metadata
+        relabelled = old.labels != new.labels
+        if relabelled or bool(old.deletion_timestamp) != bool(new.deletion_timestamp):
+            self._pods.release(before, seen.node)
+            self._pods.count(seen.pod, seen.node)
+            self._touch()
+        return frozenset({Event.ASSIGNED_POD_LABEL}) if relabelled else NOTHING
+
     def _hold(self, uid: str, holding: Holding) -> None:
         self._holdings[uid] = holding
         self._by_node.setdefault(holding.node, set()).add(uid)
+        self._pods.count(holding.pod, holding.node)
         row = self._nodes.rows.get(holding.node)
         if row is not None:
             self._usage.count(row, holding.pod.request)
@@ -171,6 +218,7 @@ class ClusterState:
         held = self._holdings.pop(uid, None)
         if held is None:
             return NOTHING
+        self._pods.release(held.pod, held.node)
         there = self._by_node[held.node]
         there.discard(uid)
         if not there:

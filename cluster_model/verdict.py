@@ -22,6 +22,7 @@ class Event(StrEnum):
     ASSIGNED_POD_ADD = "AssignedPodAdd"
     ASSIGNED_POD_DELETE = "AssignedPodDelete"
     ASSIGNED_POD_UPDATE = "AssignedPodUpdate"
+    ASSIGNED_POD_LABEL = "AssignedPodUpdatePodLabel"
     POD_UPDATE = "TargetPodUpdate"
 
 
