@@ -37,7 +37,7 @@ class Verdict:
 class Filter:
     """A filter plugin with its args bound.
 
-    `refuse` may reject the pod everywhere, for what it says or what it names, before any node is looked at. `narrow` may
+    `refuse` may reject the pod everywhere, for what it says or names, before any node is looked at. `narrow` may
     leave nodes out that the other filters then need not judge. `run` judges all nodes. None means: nothing to say about
     this pod.
     """
