@@ -1,4 +1,4 @@
-"""Generators for ImageLocality and NodeDeclaredFeatures: what nodes hold and declare, what pods need of it."""
+"""Generators for ImageLocality and NodeDeclaredFeatures: what lies on nodes, what they declare, what pods need."""
 
 from __future__ import annotations
 

@@ -1,0 +1,93 @@
+"""Both schedulers say the same of thousands of clusters: verdicts, reasons, scores, totals, sentences, nodes.
+
+The seeds are fixed. A subject where we are known to differ stands in OPEN with what is different; its test fails as
+soon as the difference is gone, so that the subject moves to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.differential import generate
+from tests.differential.__main__ import main
+from tests.differential.documents import Document
+from tests.differential.framework import Framework
+from tests.differential.run import compared, shrunk
+
+# A machine that has built nothing yet compiles for many minutes.
+pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
+
+OPEN: Mapping[str, str] = {
+    "NodeName": "a pod that names its node is told of the others that NodeName left them out, not that they differ",
+    "MalformedPreference": "a preferred bound that is no number is an error of scoring, with two nodes or more only",
+    "PodLevelResources": "NodeResourcesFit scores the pod to place by its containers, whatever it asks as a whole",
+    "PodResize": "a bound pod holds the most of what it asks for, was allotted and uses",
+    "NominatedPods": "a waiting pod of the same priority or above holds its room on the node it is nominated to",
+}
+# What an API server refuses unless a gate that is off is on; the plugin reads it all the same.
+BEHIND_A_GATE = "spec.hostNetwork: Forbidden: when `hostUsers` is false"
+SETTLED = tuple(name for name in generate.SUBJECTS if name not in OPEN)
+SEEDS = (11, 12, 13)
+CASES_EACH = 500
+CASES_OPEN = 90
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_schedulers_agree(framework: Framework, seed: int) -> None:
+    """Each settled subject alone, three together, and within the default profile."""
+    _agree(framework, list(generate.cases(seed, CASES_EACH, SETTLED)))
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in OPEN.items()],
+)
+def test_open_difference(framework: Framework, subject: str) -> None:
+    assert not any(list(compared(framework, generate.cases(1, CASES_OPEN, (subject,)))))
+
+
+@pytest.mark.parametrize("subject", generate.SUBJECTS)
+def test_cases_can_occur_in_a_cluster(framework: Framework, subject: str) -> None:
+    """The framework judges each, and the API server takes every pod: what differs cannot be explained away."""
+    answers = list(framework.judge_all(generate.cases(5, CASES_OPEN, (subject,))))
+
+    assert [answer.error for answer in answers if answer.error] == []
+    refused = [problem for answer in answers for problem in answer.refused]
+    assert [problem for problem in refused if not problem.endswith(BEHIND_A_GATE)] == []
+
+
+def test_cases_reach_every_verdict(framework: Framework) -> None:
+    """Pods that fit and pods that do not, and each plugin rejects some node and tells scores apart."""
+    answers = list(framework.judge_all(generate.cases(3, 600, SETTLED)))
+
+    fitting = sum(bool(answer.node) for answer in answers)
+    assert 150 < fitting < 450
+    rejecting = {status.plugin for answer in answers for status in answer.rejected.values()}
+    assert rejecting >= {"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", ""}
+    telling = {name for answer in answers for name in answer.scores if len(set(answer.normalised(name).values())) > 1}
+    assert telling >= {"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"}
+
+
+def test_program_prints_each_difference_and_counts_last(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code says whether there is one; the case is there to be tried again, as small as it gets."""
+    code = main(["--seed", "1", "--cases", "3", "--plugins", "MalformedPreference"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert (code, lines[-1]) == (1, "cases=3 differences=3")
+    assert [line for line in lines if line.startswith("case ")] == ["case 1/0", "case 1/1", "case 1/2"]
+
+
+def test_program_says_so_when_nothing_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--seed", "1", "--cases", "6", "--plugins", "TaintToleration,NodePorts"])
+
+    assert (code, capsys.readouterr().out) == (0, "cases=6 differences=0\n")
+
+
+def _agree(framework: Framework, cases: list[Document]) -> None:
+    found = [one for one in compared(framework, cases) if one]
+    if found:
+        smallest = shrunk(framework, found[0])
+        said = "\n".join(map(str, smallest.differences))
+        pytest.fail(f"{len(found)} of {len(cases)} cases differ, first {found[0].case['id']}:\n{said}\n{smallest.case}")
