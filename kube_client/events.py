@@ -29,7 +29,7 @@ class Limits:
 
     queue: int = 10_000
     # Few, so that a burst of events leaves the API server to the bindings: calls in flight share it evenly.
-    workers: int = 8
+    workers: int = 4
     # They join in while the queue is crowded: events may come late, but a long burst should not end in dropped ones.
     helpers: int = 64
     series: int = 4_096
