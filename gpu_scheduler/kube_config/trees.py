@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Tree: TypeAlias = "None | bool | str | Number | Items | Members"
+Tree: TypeAlias = "bool | str | Number | Items | Members | None"
 
 
 class Number(str):

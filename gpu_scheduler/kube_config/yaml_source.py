@@ -13,7 +13,7 @@ import yaml
 from gpu_scheduler.kube_config import go_text
 from gpu_scheduler.kube_config.trees import Document, Items, Members, Number, Tree, Unreadable
 
-Scalar: TypeAlias = "None | bool | int | float | str"
+Scalar: TypeAlias = "bool | int | float | str | None"
 TAG = "tag:yaml.org,2002:"
 WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -27,7 +27,10 @@ RESOLVED = frozenset({"str", "bool", "int", "float", "null", "timestamp"})
 INTEGER = re.compile(r"[-+]?(?:0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)\Z")
 FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})\Z")
-MOMENT = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)| \d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?)\Z")
+MOMENT = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)"
+    r"| \d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?)\Z"
+)
 MIN_INT64, MAX_UINT64 = -(2**63), 2**64 - 1
 ALIASED, STEPS, MOST_ALIASED = 100, 1_000, 0.99  # go-yaml's bounds for documents of this size
 
