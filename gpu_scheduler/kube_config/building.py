@@ -225,9 +225,11 @@ def _check_counts(profile: str, running: Mapping[str, tuple[Entry, ...]], unsure
 def _overflows(entries: Iterable[Entry], plugins: Plugins, point: str) -> bool:
     """Add up as Go does: what is left of the highest sum wraps round once a negative weight was taken from it."""
     total = 0
-    for entry in {entry.name: entry for entry in reversed(list(entries))}.values().__reversed__():
-        if not plugins.extends(entry.name, point):
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.name in seen or not plugins.extends(entry.name, point):
             continue
+        seen.add(entry.name)
         score = (entry.weight or 1) * MAX_SCORE
         left = MAX_INT64 - total
         if score > (left if left <= MAX_INT64 else left - 2**64):

@@ -127,7 +127,7 @@ class Decoder:
             return self._mistyped(f"number {text}", type_, place)
         if type_.kind == "float32":
             try:
-                return struct.unpack("f", struct.pack("f", float(text)))[0]
+                return struct.unpack("<f", struct.pack("<f", float(text)))[0]
             except OverflowError:
                 return self._mistyped(f"number {text}", type_, place)
         return self._mistyped("number", type_, place)
@@ -158,7 +158,7 @@ def _duration(tree: Tree, place: Place) -> int:
 
 
 def _first_wrong(text: str) -> int:
-    """Find the place that Go's base64 complains about: a letter of another alphabet, or where what is cut off starts."""
+    """Find the place that Go complains about: a letter of another alphabet, or where what is cut off starts."""
     count = 0  # letters of the four that belong together
     letters = [(at, letter) for at, letter in enumerate(text) if letter not in "\r\n"]
     for index, (at, letter) in enumerate(letters):

@@ -150,7 +150,7 @@ class _Reader:
                 continue
             found = self.value(name)
             if isinstance(found, dict | list):
-                raise Unreadable(f"yaml: invalid map key: {go_text.as_json(_tree(found))}")
+                raise Unreadable(f"yaml: invalid map key: {_go_syntax(found)}")
             value = self.value(child)
             key = (type(found), found)
             if key in into:
@@ -205,7 +205,8 @@ def _plain(text: str) -> Scalar:
         number = int(digits, 0)
         if MIN_INT64 <= number <= MAX_UINT64:
             return number
-    return float(bare) if FLOAT.match(bare) else text
+    number_or_text = float(bare) if FLOAT.match(bare) else text
+    return text if number_or_text in (float("inf"), float("-inf")) else number_or_text
 
 
 def is_moment(text: str) -> bool:
@@ -227,7 +228,7 @@ def _tree(value: Any) -> Tree:
     if isinstance(value, list):
         return Items(tuple(_tree(one) for one in value))
     if isinstance(value, dict):
-        named = {_name(key): one for (_, key), one in value.items()}
+        named = {_name(key, one): one for (_, key), one in value.items()}
         return Members(tuple((name, _tree(named[name])) for name in sorted(named, key=str.encode)))
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
@@ -239,7 +240,25 @@ def _tree(value: Any) -> Tree:
     return Number(value)
 
 
-def _name(key: Scalar) -> str:
+def _name(key: Scalar, value: Any) -> str:
     if key is None:
-        raise Unreadable("unsupported map key of type: %!s(<nil>), key: <nil>")
+        shown = f"key: <nil>, value: {_go_syntax(value)}"
+        raise Unreadable(f"unsupported map key of type: %!s(<nil>), {shown}")
     return key if isinstance(key, str) else go_text.as_json(key)
+
+
+def _go_syntax(value: Any) -> str:
+    """Write a value as a piece of Go."""
+    match value:
+        case list():
+            return f"[]interface {{}}{{{', '.join(_inner(one) for one in value)}}}"
+        case dict():
+            pairs = (f"{_inner(key)}:{_inner(one)}" for (_, key), one in value.items())
+            return f"map[interface {{}}]interface {{}}{{{', '.join(pairs)}}}"
+        case str():
+            return go_text.quoted(value)
+    return "<nil>" if value is None else go_text.as_json(value)
+
+
+def _inner(value: Any) -> str:
+    return "interface {}(nil)" if value is None else _go_syntax(value)
