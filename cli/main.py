@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 VERBS = {
     "run": ("cli.run", "run the scheduler"),
+    "config": ("cli.config", "say whether a scheduler configuration is valid"),
     "webhook": ("cli.webhook", "serve the admission webhook"),
     "certs": ("cli.certs", "issue, store and rotate the webhook's certificates"),
     "read": ("cli.read", "print as JSON how a node or a pod is understood"),

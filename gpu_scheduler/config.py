@@ -1,7 +1,8 @@
 """The scheduler's configuration: a KubeSchedulerConfiguration read strictly into one tree of frozen dataclasses.
 
 Every problem of the file is reported at once, with path and rule. Fields that kube-scheduler knows and that have no
-effect here are accepted with a warning, never in silence; those that would change a placement are refused.
+effect here are accepted with a warning, never in silence; those that would change a placement are refused. What
+kube-scheduler itself would not load is refused in its words.
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,15 @@ from cluster_model.verdict import BadRequest, Problem
 from gpu_scheduler import fields, plugin_sets
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.fields import Fields
-from gpu_scheduler.plugin_sets import Known, PluginSet, Reading
+from gpu_scheduler.kube_config import check, names
+from gpu_scheduler.kube_config.check import VERSIONS
+from gpu_scheduler.kube_config.merging import PluginSet
+from gpu_scheduler.kube_config.schema import GROUP, V1
+from gpu_scheduler.kube_config.validation import OLD_LOCKS
+from gpu_scheduler.plugin_sets import Known, Reading
 
-GROUP = "kubescheduler.config.k8s.io"
-VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1")
 SCHEDULER_NAME = "gpu-scheduler"
+LOCK = "leases"
 JITTER = 1.2  # client-go renews at most this much later than retryPeriod
 
 
@@ -42,6 +47,8 @@ class ProfileConfig:
     scorers: tuple[tuple[str, int], ...]  # name, weight
     args: Mapping[str, Mapping[str, Any]]  # by plugin name
     args_paths: Mapping[str, str]
+    pre_filters: tuple[str, ...]  # look at pods alone
+    points: Mapping[str, tuple[str, ...]]  # by extension point, what runs there in its order
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,14 @@ class Config:
     kubeconfig: str  # empty: in the cluster, or by command line
     profiles: tuple[ProfileConfig, ...]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim(Problem):
+    """A problem in kube-scheduler's own words, which name the place themselves."""
+
+    def __str__(self) -> str:
+        return self.rule
 
 
 def load(path: Path, known: Known, own_namespace: str) -> Config:
@@ -68,14 +83,17 @@ def parse(text: str, known: Known, own_namespace: str) -> Config:
     """Read the configuration from its text; raise BadRequest with every problem in it."""
     reading = Reading(known, [])
     top = Fields(fields.load(text), "", reading.problems)
-    version = _version(top, reading)
-    config = _config(top, version, own_namespace, reading)
+    _version(top, reading)
+    config = _config(top, own_namespace, reading)
     if reading.problems:
         raise BadRequest(*reading.problems)
+    verdict = check.check(text, {name: known.at(name) for name in known.ours})
+    if verdict.errors:
+        raise BadRequest(*(Verbatim(said.partition(": ")[0], "", said) for said in verdict.errors))
     return config
 
 
-def _version(top: Fields, reading: Reading) -> str:
+def _version(top: Fields, reading: Reading) -> None:
     known = [f"{GROUP}/{version}" for version in VERSIONS]
     found, kind = top.text("apiVersion"), top.text("kind")
     if found not in known:
@@ -84,22 +102,22 @@ def _version(top: Fields, reading: Reading) -> str:
         reading.warnings.append(f"apiVersion: {found} is no longer served by Kubernetes; write {known[0]}")
     if kind != "KubeSchedulerConfiguration":
         top.refuse("kind", "must be KubeSchedulerConfiguration")
-    return found.rpartition("/")[2]
+    reading.version = found.rpartition("/")[2] if found in known else V1
 
 
-def _config(top: Fields, version: str, own_namespace: str, reading: Reading) -> Config:
-    election = _leader_election(top.part("leaderElection"), own_namespace)
+def _config(top: Fields, own_namespace: str, reading: Reading) -> Config:
+    election = _leader_election(top.part("leaderElection"), own_namespace, reading)
     kubeconfig = _client_connection(top.part("clientConnection"), reading)
     backoff = _backoff(top)
-    _without_effect(top, version, reading)
-    profiles = _profiles(top, version, reading)
+    _without_effect(top, reading)
+    profiles = _profiles(top, reading)
     if top.raw("extenders"):
         top.refuse("extenders", "must be empty: this scheduler calls no extenders, its plugins decide alone")
     top.close()
     return Config(election, backoff, kubeconfig, profiles, tuple(reading.warnings))
 
 
-def _leader_election(found: Fields, own_namespace: str) -> LeaderElection:
+def _leader_election(found: Fields, own_namespace: str, reading: Reading) -> LeaderElection:
     default = LeaderElection()
     election = LeaderElection(
         leader_elect=found.flag("leaderElect", default.leader_elect),
@@ -109,12 +127,19 @@ def _leader_election(found: Fields, own_namespace: str) -> LeaderElection:
         resource_name=found.text("resourceName", default.resource_name),
         resource_namespace=found.text("resourceNamespace", own_namespace),
     )
-    if found.text("resourceLock", "leases") != "leases":
-        found.refuse("resourceLock", 'resourceLock value must be "leases"')
+    _lock(found, reading)
     found.close()
     if election.leader_elect:
         _check_election(found, election)
     return election
+
+
+def _lock(found: Fields, reading: Reading) -> None:
+    lock = found.text("resourceLock") or LOCK
+    if lock in OLD_LOCKS and reading.version != V1:
+        reading.warnings.append(f"{found.at('resourceLock')}: no effect: a Lease is used")
+    elif lock != LOCK:
+        found.refuse("resourceLock", f'resourceLock value must be "{LOCK}"')
 
 
 def _check_election(found: Fields, election: LeaderElection) -> None:
@@ -160,7 +185,7 @@ def _backoff(top: Fields) -> Backoff:
     return Backoff(float(initial), float(longest))
 
 
-def _without_effect(top: Fields, version: str, reading: Reading) -> None:
+def _without_effect(top: Fields, reading: Reading) -> None:
     if top.whole("parallelism", 16) <= 0:
         top.refuse("parallelism", "should be an integer value greater than zero")
     _percentage(top, reading)
@@ -170,7 +195,7 @@ def _without_effect(top: Fields, version: str, reading: Reading) -> None:
     for name in ("parallelism", "enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"):
         if name in top:
             reading.warnings.append(f"{name}: no effect: one process decides, and a standby keeps its caches warm")
-    if version in ("v1beta1", "v1beta2"):
+    if reading.version in ("v1beta1", "v1beta2"):
         for name in ("healthzBindAddress", "metricsBindAddress"):
             if top.text(name):
                 reading.warnings.append(f"{name}: no effect: the address is given on the command line")
@@ -185,17 +210,17 @@ def _percentage(found: Fields, reading: Reading) -> None:
         reading.warnings.append(f"{where}: no effect: every node is looked at, every time")
 
 
-def _profiles(top: Fields, version: str, reading: Reading) -> tuple[ProfileConfig, ...]:
+def _profiles(top: Fields, reading: Reading) -> tuple[ProfileConfig, ...]:
     rows = top.parts("profiles") or [Fields({}, "profiles[0]", reading.problems)]
-    names: list[str] = []
+    seen: list[str] = []
     profiles = []
     sorts = []
     for row in rows:
-        sets = plugin_sets.read(row.part("plugins"), reading, version in ("v1", "v1beta3"))
+        sets = plugin_sets.read(row.part("plugins"), reading)
         profiles.append(_profile(row, sets, len(rows) == 1, reading))
-        if profiles[-1].scheduler_name in names:
+        if profiles[-1].scheduler_name in seen:
             row.refuse("schedulerName", "must not be the name of another profile")
-        names.append(profiles[-1].scheduler_name)
+        seen.append(profiles[-1].scheduler_name)
         sorts.append(_as_written(sets["queueSort"]))
         if sorts[-1] != sorts[0]:
             row.part("plugins").refuse("queueSort", "must be the same for all profiles")
@@ -211,17 +236,21 @@ def _profile(row: Fields, sets: Mapping[str, PluginSet], alone: bool, reading: R
     args, paths = _plugin_config(row.parts("pluginConfig"), reading)
     row.close()
     filters = tuple(entry.name for entry in chosen.filters)
-    scorers = tuple((entry.name, entry.weight) for entry in chosen.scorers)
-    return ProfileConfig(name, filters, scorers, args, paths)
+    scorers = tuple((entry.name, entry.weight or 1) for entry in chosen.scorers)
+    return ProfileConfig(name, filters, scorers, args, paths, chosen.pre_filters, chosen.points)
 
 
 def _plugin_config(rows: list[Fields], reading: Reading) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
     args: dict[str, Mapping[str, Any]] = {}
     paths: dict[str, str] = {}
     for row in rows:
-        name, found = row.text("name"), row.raw("args")
+        name, found = names.today(row.text("name"), reading.version), row.raw("args")
         row.close()
-        if name not in reading.known.ours:
+        if name in plugin_sets.NOT_NOW - reading.known.ours:
+            reading.warnings.append(f"{row.at('name')}: no effect: {plugin_sets.not_now(name)}")
+        elif name in plugin_sets.BUILT_IN.keys() - reading.known.ours:
+            reading.warnings.append(f"{row.at('name')}: no effect: {name} takes no args")
+        elif name not in reading.known.ours:
             row.refuse("name", plugin_sets.unknown_rule(name, reading.known))
         elif name in args:
             row.refuse("name", f"repeated config for plugin {name}")

@@ -1,50 +1,49 @@
 """Reads plain data from a document strictly: wrong types and unknown names become problems, all of them at once."""
 
-import contextlib
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
 from cluster_model.verdict import BadRequest, Problem
 from gpu_scheduler import durations
+from gpu_scheduler.kube_config import documents
+from gpu_scheduler.kube_config.trees import Items, Members, Tree, plain
 
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which a key that stands twice in one mapping is an error, as in Kubernetes' strict decoding."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            name = str(key.value)
-            if name in seen and name != "<<":
-                raise BadRequest(Problem(f"line {key.start_mark.line + 1}", name, "must stand once in its mapping"))
-            seen.add(name)
-        return super().construct_mapping(node, deep)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        name = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
-        raise BadRequest(Problem("document", name, "must stand once in its mapping"))
-    return found
+ONCE = "must stand once in its mapping"
 
 
 def load(text: str) -> object:
-    """Read one YAML or JSON document; raise BadRequest when it is none."""
-    if text.lstrip().startswith("{"):
-        # YAML refuses the tabs that JSON allows; what is not JSON may still be YAML's flow style.
-        with contextlib.suppress(json.JSONDecodeError):
-            return json.loads(text, object_pairs_hook=_once)
+    """Read one YAML or JSON document as kube-scheduler does; raise BadRequest when it is none."""
     try:
-        return yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "document" if mark is None else f"line {mark.line + 1}"
-        rule = f"must be one YAML document: {getattr(error, 'problem', None) or 'unreadable'}"
-        raise BadRequest(Problem(where, "", rule)) from error
+        document = documents.source(text)
+    except documents.Refused as error:
+        where = re.search(r"line \d+", str(error))
+        raise BadRequest(
+            Problem(where[0] if where else "document", "", f"must be one YAML document: {error}")
+        ) from error
+    doubled = [Problem(f"line {found.line}", str(found.name), ONCE) for found in document.twice]
+    doubled += [Problem("document", name, ONCE) for name in _twice(document.tree)]
+    if document.more:
+        doubled.append(Problem("document", "", "must be one YAML document: expected a single document"))
+    if doubled:
+        raise BadRequest(*doubled)
+    return plain(document.tree)
+
+
+def _twice(tree: Tree) -> Iterator[str]:
+    """Yield the names that stand twice in one mapping, which only JSON leaves in the tree."""
+    if isinstance(tree, Members):
+        seen: set[str] = set()
+        for name, value in tree.pairs:
+            if name in seen:
+                yield name
+            seen.add(name)
+            yield from _twice(value)
+    elif isinstance(tree, Items):
+        for value in tree:
+            yield from _twice(value)
 
 
 class Fields:

@@ -1,72 +1,28 @@
-"""Which plugins a profile runs: kube-scheduler's rules for merging a profile's lists with the defaults.
+"""Which plugins a profile runs, and which of kube-scheduler's names a configuration may hold.
 
-A name is one of three kinds. *Ours* filter or score here. *Built in* are part of the process itself (queue order,
-gates, binding) and can neither be replaced nor taken out. *Elsewhere* are kube-scheduler's plugins that do not exist
-here: to enable one is refused, because to accept it would drop a rule in silence; to disable one is a truth already.
+A name is one of four kinds. *Ours* filter or score here. *Built in* are part of the process itself (queue order, gates,
+binding) and can neither be replaced nor taken out. *Not now* have nothing to do, because pods that need them are kept
+pending or the gate of their feature is off. *Elsewhere* are kube-scheduler's plugins that do not exist here: to enable
+one is refused, because to accept it would drop a rule in silence; to disable one is a truth already.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from cluster_model.verdict import Problem
 from gpu_scheduler.fields import Fields
+from gpu_scheduler.kube_config import merging, names, schema
+from gpu_scheduler.kube_config.merging import NOTHING, Entry, PluginSet
 
-POINTS = (
-    "preEnqueue",
-    "queueSort",
-    "preFilter",
-    "filter",
-    "postFilter",
-    "preScore",
-    "score",
-    "reserve",
-    "permit",
-    "preBind",
-    "bind",
-    "postBind",
-    "placementGenerate",
-    "placementScore",
-    "podGroupPostFilter",
+POINTS = schema.POINTS
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "DefaultBinder": "bind"}
 )
-BUILT_IN: Mapping[str, str] = {"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "DefaultBinder": "bind"}
-ELSEWHERE = frozenset(
-    {
-        "DefaultPreemption",
-        "DeferredPodScheduling",
-        "DynamicResources",
-        "GangScheduling",
-        "InterPodAffinity",
-        "NodeVolumeLimits",
-        "PodGroupPodsCount",
-        "PodTopologySpread",
-        "TopologyPlacementGenerator",
-        "VolumeBinding",
-        "VolumeRestrictions",
-        "VolumeZone",
-    }
-)
+NOT_NOW: frozenset[str] = frozenset({"DynamicResources", *names.GATED_OFF})
+ELSEWHERE: frozenset[str] = frozenset(names.POINTS) - BUILT_IN.keys() - NOT_NOW
 MAX_TOTAL_SCORE = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of a list of plugins."""
-
-    name: str
-    weight: int
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class PluginSet:
-    """One extension point as written."""
-
-    enabled: tuple[Entry, ...] = ()
-    disabled: tuple[Entry, ...] = ()
-
-    @property
-    def off(self) -> frozenset[str]:
-        return frozenset(entry.name for entry in self.disabled)
+NO_POINTS: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +32,33 @@ class Known:
     filters: frozenset[str]
     scorers: frozenset[str]
     defaults: tuple[tuple[str, int], ...]
+    points: Mapping[str, frozenset[str]] = field(default_factory=lambda: NO_POINTS)  # beside filter and score
 
     @property
     def ours(self) -> frozenset[str]:
-        return self.filters | self.scorers
+        """Return every plugin that can be started."""
+        return self.filters | self.scorers | self.points.keys()
 
     @property
     def names(self) -> str:
+        """List the names that may be enabled."""
         return ", ".join(sorted(self.ours | BUILT_IN.keys()))
 
     def extends(self, name: str, point: str) -> bool:
         """Whether the plugin has work at that point."""
-        if point in ("filter", "preFilter"):
+        if point == "filter":
             return name in self.filters
-        if point in ("score", "preScore"):
+        if point == "score":
             return name in self.scorers
-        return BUILT_IN.get(name) == point
+        return BUILT_IN.get(name) == point or (name in self.ours and point in self.at(name))
+
+    def at(self, name: str) -> frozenset[str]:
+        """Return the points of a plugin: its own, and for one of kube-scheduler's all that it has there."""
+        work = {"filter": self.filters, "score": self.scorers}
+        folded = {"preFilter": "filter", "preScore": "score"}
+        own = {point for point, there in work.items() if name in there}
+        own |= {before for before, point in folded.items() if point in own}
+        return frozenset(own) | self.points.get(name, frozenset()) | names.POINTS.get(name, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,45 +67,67 @@ class Chosen:
 
     filters: tuple[Entry, ...]
     scorers: tuple[Entry, ...]
+    pre_filters: tuple[str, ...]  # named at preFilter and no filters: they look at pods alone
+    points: Mapping[str, tuple[str, ...]]  # by extension point
 
 
 @dataclass(slots=True)
 class Reading:
-    """What was found while reading one profile's lists."""
+    """What was found while reading one file."""
 
     known: Known
     problems: list[Problem]
+    version: str = schema.V1
     warnings: list[str] = field(default_factory=list)
 
 
-def read(plugins: Fields, reading: Reading, multi_point: bool) -> dict[str, PluginSet]:
-    """Read the lists of every extension point; `multi_point` says whether the file's version has that one."""
-    points = (*POINTS, "multiPoint") if multi_point else POINTS
-    sets = {point: _read_set(plugins.part(point)) for point in points}
+def read(plugins: Fields, reading: Reading) -> dict[str, PluginSet]:
+    """Read the lists of every extension point that the file's version has."""
+    written = {point: _read_set(plugins.part(point)) for point in schema.FIELDS_OF_POINTS[reading.version]}
     plugins.close()
-    for point, written in sets.items():
-        _check(point, written, reading)
-    return sets
+    found = {point: _renamed(one, reading.version) for point, one in written.items()}
+    for point, one in found.items():
+        _check(point, one, reading)
+    return {point: _without(one, NOT_NOW - reading.known.ours) for point, one in found.items()}
 
 
-def choose(sets: Mapping[str, PluginSet], path: str, reading: Reading) -> Chosen:
+def choose(written: Mapping[str, PluginSet], path: str, reading: Reading) -> Chosen:
     """Merge a profile's lists with the defaults, point by point."""
     known, problems = reading.known, reading.problems
-    defaults = [Entry(name, weight, "default") for name, weight in known.defaults]
-    builtin = [Entry(name, 0, "default") for name in BUILT_IN]
-    multi = _merged([*builtin, *defaults], sets.get("multiPoint", PluginSet()))
-    filters, scorers, binders, sorters = (
-        _expanded(point, sets.get(point, PluginSet()), multi, known)
-        for point in ("filter", "score", "bind", "queueSort")
-    )
-    if not binders:
+    defaults = [Entry(name, weight) for name, weight in (*((name, 0) for name in BUILT_IN), *known.defaults)]
+    sets = merging.merged(written, defaults)
+    multi = sets[schema.MULTI_POINT]
+    every = known.ours | BUILT_IN.keys()
+    running = {
+        point: merging.expand(
+            sets.get(point, NOTHING), multi, (name for name in every if known.extends(name, point))
+        ).entries
+        for point in POINTS
+    }
+    if not running["bind"]:
         problems.append(Problem(f"{path}.bind", "", "at least one bind plugin is needed: DefaultBinder"))
-    if not sorters:
+    if not running["queueSort"]:
         problems.append(Problem(f"{path}.queueSort", "", "one queue sort plugin is needed: PrioritySort"))
-    scorers = [Entry(entry.name, entry.weight or 1, entry.path) for entry in scorers]
-    if sum(entry.weight for entry in scorers) * 100 > MAX_TOTAL_SCORE:
+    scorers = tuple(Entry(entry.name, entry.weight or 1, entry.path) for entry in running["score"])
+    if sum(entry.weight or 1 for entry in scorers) * 100 > MAX_TOTAL_SCORE:
         problems.append(Problem(f"{path}.score", "", "total score of Score plugins could overflow"))
-    return Chosen(tuple(filters), tuple(scorers))
+    points = {point: tuple(entry.name for entry in entries) for point, entries in running.items()}
+    return Chosen(
+        running["filter"], scorers, _before(sets.get("preFilter", NOTHING), points["filter"], reading), points
+    )
+
+
+def _before(written: PluginSet, filters: tuple[str, ...], reading: Reading) -> tuple[str, ...]:
+    """Return what is named at preFilter and is no filter; with a filter, its part before goes without saying."""
+    for entry in written.enabled:
+        if entry.name in filters:
+            reading.warnings.append(_as_a_whole(entry))
+    names_before = (entry.name for entry in written.enabled if entry.name not in filters)
+    return tuple(name for name in names_before if name in reading.known.filters)
+
+
+def _as_a_whole(entry: Entry) -> str:
+    return f"{entry.path}: no effect: {entry.name} runs as a whole at filter and score"
 
 
 def _read_set(written: Fields) -> PluginSet:
@@ -156,6 +145,24 @@ def _read_entry(row: Fields) -> Entry:
     if weight < 0:
         row.refuse("weight", "must not be negative")
     return Entry(name, weight, row.at("name"))
+
+
+def _renamed(written: PluginSet, version: str) -> PluginSet:
+    """Give plugins of a beta version the names of today; of those that are one today the first counts."""
+
+    def today(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+        found: list[Entry] = []
+        for entry in entries:
+            name = names.today(entry.name, version)
+            if name == entry.name or name not in (other.name for other in found):
+                found.append(Entry(name, entry.weight, entry.path))
+        return tuple(found)
+
+    return PluginSet(today(written.enabled), today(written.disabled))
+
+
+def _without(written: PluginSet, gone: frozenset[str]) -> PluginSet:
+    return PluginSet(tuple(entry for entry in written.enabled if entry.name not in gone), written.disabled)
 
 
 def _check(point: str, written: PluginSet, reading: Reading) -> None:
@@ -176,18 +183,20 @@ def _check_enabled(point: str, entry: Entry, reading: Reading) -> None:
     known = reading.known
     if not entry.name:
         return
-    if entry.name not in known.ours | BUILT_IN.keys():
+    if entry.name in NOT_NOW - known.ours:
+        reading.warnings.append(f"{entry.path}: no effect: {not_now(entry.name)}")
+    elif entry.name not in known.ours | BUILT_IN.keys():
         reading.problems.append(Problem(entry.path, entry.name, unknown_rule(entry.name, known)))
-    elif point != "multiPoint" and not known.extends(entry.name, point):
+    elif point != schema.MULTI_POINT and not known.extends(entry.name, point):
         rule = f"does not extend this point; at {point} are known: {_at(point, known)}"
         reading.problems.append(Problem(entry.path, entry.name, rule))
-    elif point in ("preFilter", "preScore"):
-        reading.warnings.append(f"{entry.path}: no effect: {entry.name} runs as a whole at filter and score")
+    elif point == "preScore":
+        reading.warnings.append(_as_a_whole(entry))
 
 
 def _check_disabled(point: str, entry: Entry, reading: Reading) -> None:
     known = reading.known
-    if not entry.name or entry.name in ELSEWHERE - known.ours:
+    if not entry.name or entry.name in (ELSEWHERE | NOT_NOW) - known.ours:
         return
     if entry.name not in known.ours | BUILT_IN.keys() | {"*"}:
         reading.problems.append(Problem(entry.path, entry.name, f"unknown plugin; known: *, {known.names}"))
@@ -196,7 +205,14 @@ def _check_disabled(point: str, entry: Entry, reading: Reading) -> None:
             f"{entry.path}: no effect: a pod with scheduling gates is never tried, binding would fail"
         )
     elif point in ("preFilter", "preScore"):
-        reading.warnings.append(f"{entry.path}: no effect: {entry.name} runs as a whole at filter and score")
+        reading.warnings.append(_as_a_whole(entry))
+
+
+def not_now(name: str) -> str:
+    """Say why a plugin of kube-scheduler's has nothing to do here."""
+    if name in names.GATED_OFF:
+        return f"{name} does nothing while the gate of its feature is off"
+    return "a pod with resource claims stays pending"
 
 
 def unknown_rule(name: str, known: Known) -> str:
@@ -207,25 +223,5 @@ def unknown_rule(name: str, known: Known) -> str:
 
 
 def _at(point: str, known: Known) -> str:
-    names = sorted(name for name in known.ours | BUILT_IN.keys() if known.extends(name, point))
-    return ", ".join(names) or "none"
-
-
-def _merged(defaults: list[Entry], written: PluginSet) -> list[Entry]:
-    """Drop what is disabled; a default named again keeps its place and takes the new weight; others follow."""
-    custom = {entry.name: entry for entry in written.enabled}
-    kept = [] if "*" in written.off else [entry for entry in defaults if entry.name not in written.off]
-    merged = [custom.get(entry.name, entry) for entry in kept]
-    names = {entry.name for entry in merged}
-    return merged + [entry for entry in written.enabled if entry.name not in names]
-
-
-def _expanded(point: str, written: PluginSet, multi: list[Entry], known: Known) -> list[Entry]:
-    """First the point's own entries that override a multiPoint one, then the rest of multiPoint, then the others."""
-    here = [] if "*" in written.off else [entry for entry in multi if known.extends(entry.name, point)]
-    here = [entry for entry in here if entry.name not in written.off]
-    own = {entry.name for entry in written.enabled}
-    shared = {entry.name for entry in here}
-    first = [entry for entry in written.enabled if entry.name in shared]
-    rest = [entry for entry in here if entry.name not in own]
-    return first + rest + [entry for entry in written.enabled if entry.name not in shared]
+    found = sorted(name for name in known.ours | BUILT_IN.keys() if known.extends(name, point))
+    return ", ".join(found) or "none"

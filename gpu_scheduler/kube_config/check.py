@@ -19,6 +19,7 @@ class Verdict:
     errors: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     unknown_plugins: tuple[str, ...] = ()  # enabled, but neither kube-scheduler's nor ours
+    reads: tuple[ProfileRead, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -41,7 +42,7 @@ def check(text: str, ours: Mapping[str, frozenset[str]], alone: bool = False) ->
     found = tuple(dict.fromkeys(validation.configuration(decoded.version, filled, profiles)))
     found = found or tuple(building.errors(profiles, filled.get("extenders", []), plugins))
     named = tuple(profile.name for profile in profiles)
-    return Verdict(found, named, tuple(name for name in _enabled(profiles) if name in plugins.foreign))
+    return Verdict(found, named, tuple(name for name in _enabled(profiles) if name in plugins.foreign), profiles)
 
 
 def _profile(index: int, content: Mapping[str, Any], decoded: Decoded) -> ProfileRead:

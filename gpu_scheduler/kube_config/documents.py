@@ -71,7 +71,9 @@ def decode(text: str, versions: tuple[str, ...]) -> Decoded:
 
 
 def _twice(document: Document) -> tuple[str, ...]:
-    joined = "\n  ".join(document.twice)
+    joined = "\n  ".join(
+        f"line {twice.line}: key {yaml_source.go_syntax(twice.name)} already set in map" for twice in document.twice
+    )
     return (f"yaml: unmarshal errors:\n  {joined}",) if joined else ()
 
 

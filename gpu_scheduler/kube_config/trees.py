@@ -39,12 +39,21 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Twice:
+    """A name that stands twice in one mapping, and the line of its second value."""
+
+    line: int
+    name: str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """One document: its tree, the text it came from, and the names YAML found twice."""
+    """One document: its tree, the text it came from, what stands twice in YAML, and whether another one follows."""
 
     tree: Tree
     text: str
-    twice: tuple[str, ...] = ()
+    twice: tuple[Twice, ...] = ()
+    more: bool = False
 
 
 def kind_of(tree: Tree) -> str:

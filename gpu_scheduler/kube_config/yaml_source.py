@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from gpu_scheduler.kube_config import go_text
-from gpu_scheduler.kube_config.trees import Document, Items, Members, Number, Tree, Unreadable
+from gpu_scheduler.kube_config.trees import Document, Items, Members, Number, Tree, Twice, Unreadable
 
 Scalar: TypeAlias = "bool | int | float | str | None"
 TAG = "tag:yaml.org,2002:"
@@ -50,12 +50,13 @@ class Node:
 def read(text: str) -> Document:
     """Read the first document; an empty text is null."""
     try:
-        root = _Composer(text).root()
+        composer = _Composer(text)
+        root = composer.root()
         reader = _Reader()
         value = None if root is None else reader.value(root)
     except RecursionError as error:
         raise Unreadable("yaml: exceeded max depth") from error
-    return Document(_tree(value), text, tuple(reader.twice))
+    return Document(_tree(value), text, tuple(reader.twice), composer.more())
 
 
 class _Composer:
@@ -75,10 +76,18 @@ class _Composer:
             raise Unreadable(f"yaml: {_where(error)}{error.problem}") from error
 
     def root(self) -> Node | None:
+        """Build the first document; None where there is none."""
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 return self._node(next(self._events))
         return None
+
+    def more(self) -> bool:
+        """Say whether anything follows the first document; kube-scheduler does not look."""
+        try:
+            return any(isinstance(event, yaml.DocumentStartEvent) for event in self._events)
+        except Unreadable:
+            return True
 
     def _node(self, event: Any) -> Node:
         line = event.start_mark.line
@@ -115,12 +124,13 @@ class _Reader:
     """Gives nodes their values; notes the names that stand twice in one mapping."""
 
     def __init__(self) -> None:
-        self.twice: list[str] = []
+        self.twice: list[Twice] = []
         self._open: list[Node] = []
         self._steps = 0
         self._aliased = 0
 
     def value(self, node: Node) -> Any:
+        """Give a node its value."""
         self._count()
         if node.kind == "alias":
             if any(node is other for other in self._open):
@@ -150,12 +160,11 @@ class _Reader:
                 continue
             found = self.value(name)
             if isinstance(found, dict | list):
-                raise Unreadable(f"yaml: invalid map key: {_go_syntax(found)}")
+                raise Unreadable(f"yaml: invalid map key: {go_syntax(found)}")
             value = self.value(child)
             key = (type(found), found)
             if key in into:
-                shown = go_text.quoted(found) if isinstance(found, str) else go_text.as_json(found)
-                self.twice.append(f"line {child.line + 1}: key {shown} already set in map")
+                self.twice.append(Twice(child.line + 1, found))
             into[key] = value
 
     def _merge(self, node: Node, into: dict[tuple[type, Any], Any]) -> None:
@@ -242,12 +251,12 @@ def _tree(value: Any) -> Tree:
 
 def _name(key: Scalar, value: Any) -> str:
     if key is None:
-        shown = f"key: <nil>, value: {_go_syntax(value)}"
+        shown = f"key: <nil>, value: {go_syntax(value)}"
         raise Unreadable(f"unsupported map key of type: %!s(<nil>), {shown}")
     return key if isinstance(key, str) else go_text.as_json(key)
 
 
-def _go_syntax(value: Any) -> str:
+def go_syntax(value: Any) -> str:
     """Write a value as a piece of Go."""
     match value:
         case list():
@@ -261,4 +270,4 @@ def _go_syntax(value: Any) -> str:
 
 
 def _inner(value: Any) -> str:
-    return "interface {}(nil)" if value is None else _go_syntax(value)
+    return "interface {}(nil)" if value is None else go_syntax(value)

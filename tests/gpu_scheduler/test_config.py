@@ -220,9 +220,9 @@ def test_an_unknown_plugin_is_told_with_the_known_ones(text: str, path: str) -> 
 
 @pytest.mark.parametrize("point", ["multiPoint", "score"])
 def test_a_plugin_that_only_kube_scheduler_has_is_refused_when_enabled(point: str) -> None:
-    said = refusal(profile(f"{{{point}: {{enabled: [{{name: DynamicResources}}]}}}}"))
+    said = refusal(profile(f"{{{point}: {{enabled: [{{name: ImageLocality}}]}}}}"))
 
-    assert '"DynamicResources": a plugin of kube-scheduler that this scheduler does not have; known: ' in said
+    assert '"ImageLocality": a plugin of kube-scheduler that this scheduler does not have; known: ' in said
 
 
 def test_all_problems_are_told_at_once() -> None:
