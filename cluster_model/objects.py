@@ -178,11 +178,32 @@ class ImageVolumeSource(ApiObject, frozen=True):
     reference: str = ""
 
 
+class Disk(ApiObject, frozen=True):
+    """A volume of one of the kinds built into Kubernetes; each kind has some of these fields."""
+
+    pd_name: str = ""
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+    kind: str = ""
+    iqn: str = ""
+    monitors: tuple[str, ...] = ()
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
+
 class Volume(ApiObject, frozen=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: dict[str, Any] | None = None
     image: ImageVolumeSource | None = None
+    gce_persistent_disk: Disk | None = None
+    aws_elastic_block_store: Disk | None = None
+    azure_disk: Disk | None = None
+    cinder: Disk | None = None
+    portworx_volume: Disk | None = None
+    iscsi: Disk | None = None
+    rbd: Disk | None = None
 
 
 class PodOS(ApiObject, frozen=True):

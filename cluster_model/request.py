@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from cluster_model import deletion_cost, effective, gpu_annotations, gpu_names, objects, pod_terms
+from cluster_model import deletion_cost, effective, gpu_annotations, gpu_names, objects, pod_terms, pod_volumes
 from cluster_model.gpu_annotations import DEFAULT_RULES, FRACTION, Demand, ModelRequest, Rules
 from cluster_model.pod_terms import NO_TERMS, PodTerms
+from cluster_model.pod_volumes import NO_VOLUMES, PodVolumes
 from cluster_model.verdict import Problem
 
 __all__ = ["GpuRequest", "HostPort", "ModelRequest", "PodRequest", "Rules", "parse"]
@@ -53,6 +54,7 @@ class PodRequest:
     gpu: GpuRequest
     host_ports: frozenset[HostPort] = frozenset()
     terms: PodTerms = NO_TERMS  # what it asks of the pods around it
+    volumes: PodVolumes = NO_VOLUMES
     problems: tuple[Problem, ...] = ()
     unsupported: tuple[str, ...] = ()  # paths of hard constraints that we do not implement yet
     warnings: tuple[str, ...] = ()
@@ -82,6 +84,7 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
         gpu=gpu,
         host_ports=frozenset(_host_ports(pod.spec)),
         terms=pod_terms.read(pod),
+        volumes=pod_volumes.read(pod),
         problems=total.problems + reading.problems + costs,
         unsupported=tuple(_unsupported(pod, prefix)),
         warnings=reading.warnings,
@@ -108,9 +111,6 @@ def _unsupported(pod: objects.Pod, prefix: str) -> Iterator[str]:
     if FRACTION in pod.metadata.annotations:
         yield f"{prefix}metadata.annotations[{FRACTION}]"
     yield from (f"{prefix}spec.resourceClaims[{index}]" for index in range(len(spec.resource_claims)))
-    for index, constraint in enumerate(spec.topology_spread_constraints):
-        if constraint.when_unsatisfiable != "ScheduleAnyway":
-            yield f"{prefix}spec.topologySpreadConstraints[{index}]"
     affinity = spec.affinity
     for field, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
         if terms and terms.required:

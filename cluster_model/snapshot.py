@@ -18,6 +18,7 @@ from cluster_model.namespaces import Namespaces
 from cluster_model.pod_counts import PodCounts
 from cluster_model.pod_owners import Owners
 from cluster_model.request import HostPort
+from cluster_model.storage_columns import Storage
 
 Result = TypeVar("Result")
 Rows: TypeAlias = NDArray[np.intp]
@@ -120,6 +121,7 @@ class Snapshot:
     pods: PodCounts
     namespaces: Namespaces
     owners: Owners
+    storage: Storage
 
     def __len__(self) -> int:
         return len(self.nodes.names)
@@ -144,7 +146,13 @@ class Snapshot:
 
     def take(self, rows: Rows) -> "Snapshot":
         """Return a snapshot of the given rows only, in their order."""
-        return replace(self, nodes=self.nodes.take(rows), usage=self.usage.take(rows), pods=self.pods.take(rows))
+        return replace(
+            self,
+            nodes=self.nodes.take(rows),
+            usage=self.usage.take(rows),
+            pods=self.pods.take(rows),
+            storage=self.storage.take(rows),
+        )
 
 
 def _taken(columns: Mapping[str, Amounts], rows: Rows) -> dict[str, Amounts]:

@@ -18,6 +18,7 @@ from cluster_model.pod_counts import PodTable
 from cluster_model.pod_owners import Owner, OwnerTable
 from cluster_model.request import PodRequest
 from cluster_model.snapshot import Snapshot
+from cluster_model.storage import StorageState
 from cluster_model.usage_table import UsageTable
 from cluster_model.verdict import Event
 
@@ -44,6 +45,7 @@ class ClusterState:
         self._pods = PodTable()
         self._namespaces = NamespaceTable()
         self._owners = OwnerTable()
+        self.storage = StorageState(self._touch)
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
         self._generation = 0
@@ -70,6 +72,7 @@ class ClusterState:
         row = self._nodes.remove(name)
         self._usage.remove(row)
         self._pods.remove(row, name)
+        self.storage.remove(row)
         self._touch()
         return frozenset({Event.NODE_DELETE})
 
@@ -157,6 +160,7 @@ class ClusterState:
                 self._pods.frozen(),
                 self._namespaces.frozen(),
                 self._owners.frozen(),
+                self.storage.frozen(),
             )
         return self._snapshot
 
@@ -169,8 +173,10 @@ class ClusterState:
         row = self._nodes.append(record)
         self._usage.append()
         self._pods.append(record.node.metadata.name)
+        self.storage.append(record.node.metadata.name)
         for uid in self._by_node.get(record.node.metadata.name, ()):
             self._usage.count(row, self._holdings[uid].pod.request)
+            self.storage.count(row, self._holdings[uid].pod, 1)
         self._touch()
         return frozenset({Event.NODE_ADD})
 
@@ -212,6 +218,7 @@ class ClusterState:
         row = self._nodes.rows.get(holding.node)
         if row is not None:
             self._usage.count(row, holding.pod.request)
+            self.storage.count(row, holding.pod, 1)
             self._touch()
 
     def _release(self, uid: str) -> frozenset[Event]:
@@ -226,6 +233,7 @@ class ClusterState:
         row = self._nodes.rows.get(held.node)
         if row is not None:
             self._usage.release(row, held.pod.request)
+            self.storage.count(row, held.pod, -1)
             self._touch()
         return frozenset({Event.ASSIGNED_POD_DELETE})
 

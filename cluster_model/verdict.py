@@ -24,6 +24,18 @@ class Event(StrEnum):
     ASSIGNED_POD_UPDATE = "AssignedPodUpdate"
     ASSIGNED_POD_LABEL = "AssignedPodUpdatePodLabel"
     POD_UPDATE = "TargetPodUpdate"
+    VOLUME_ADD = "PersistentVolumeAdd"
+    VOLUME_UPDATE = "PersistentVolumeUpdate"
+    CLAIM_ADD = "PersistentVolumeClaimAdd"
+    CLAIM_UPDATE = "PersistentVolumeClaimUpdate"
+    CLASS_ADD = "storage.k8s.io/StorageClassAdd"
+    CLASS_UPDATE = "storage.k8s.io/StorageClassUpdate"
+    CSI_NODE_ADD = "storage.k8s.io/CSINodeAdd"
+    CSI_NODE_UPDATE = "storage.k8s.io/CSINodeUpdate"
+    CSI_DRIVER_UPDATE = "storage.k8s.io/CSIDriverUpdate"
+    CAPACITY_ADD = "storage.k8s.io/CSIStorageCapacityAdd"
+    CAPACITY_UPDATE = "storage.k8s.io/CSIStorageCapacityUpdate"
+    ATTACHMENT_DELETE = "storage.k8s.io/VolumeAttachmentDelete"
 
 
 @dataclass(frozen=True, slots=True)
