@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from cluster_model import objects
+from cluster_model import controller_objects, objects
+from cluster_model.pod_owners import Owner
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
@@ -64,6 +67,18 @@ class Stored(Wire, frozen=True):
     pod: objects.Pod
     pods: tuple[objects.Pod, ...] = ()
     nodes: tuple[objects.Node, ...] = ()
+    namespaces: tuple[controller_objects.Namespace, ...] = ()
+    services: tuple[controller_objects.Service, ...] = ()
+    replication_controllers: tuple[controller_objects.ReplicationController, ...] = ()
+    replica_sets: tuple[controller_objects.ReplicaSet, ...] = ()
+    stateful_sets: tuple[controller_objects.StatefulSet, ...] = ()
+
+    def owners(self) -> Iterator[Owner]:
+        """Yield what may select pods for others."""
+        yield from self.services
+        yield from self.replication_controllers
+        yield from self.replica_sets
+        yield from self.stateful_sets
 
 
 class FrameworkAnswer(Wire, frozen=True):

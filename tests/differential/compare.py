@@ -36,6 +36,10 @@ def ours(case: Case, answer: FrameworkAnswer) -> Decision:
     state = ClusterState()
     for node in stored.nodes:
         state.set_node(node)
+    for namespace in stored.namespaces:
+        state.set_namespace(namespace)
+    for owner in stored.owners():
+        state.set_owner(owner)
     for pod in stored.pods:
         state.set_pod(PendingPod.read(pod))
     return decide(PendingPod.read(stored.pod), state.snapshot(), profiles.ours(case.get("config")))

@@ -18,6 +18,7 @@ WEIGHTS: Mapping[str, int] = {
     "NodeAffinity": 2,
     "NodePorts": 0,
     "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
     "NodeDeclaredFeatures": 0,

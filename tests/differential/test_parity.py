@@ -30,7 +30,7 @@ OPEN: Mapping[str, str] = {
 BEHIND_A_GATE = "spec.hostNetwork: Forbidden: when `hostUsers` is false"
 SETTLED = tuple(name for name in generate.SUBJECTS if name not in OPEN)
 SEEDS = (11, 12, 13)
-CASES_EACH = 500
+CASES_EACH = 1000
 CASES_OPEN = 90
 
 
