@@ -20,6 +20,10 @@ MAX_SCORE = 100
 FITS = 0
 
 
+class PluginError(Exception):
+    """A plugin could not judge the pod, in kube-scheduler's words; the attempt fails and is repeated."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """A filter's answer for all nodes: a code per node, and what each code above 0 means."""

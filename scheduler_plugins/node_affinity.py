@@ -75,6 +75,15 @@ def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores
     return snapshot.nodes.remembered((NAME, "score", terms), lambda: _weights(terms, snapshot.nodes)).take(rows)
 
 
+def matching(pod: PendingPod, nodes: NodeColumns) -> Mask | None:
+    """Mark the nodes that the pod's own selector and required terms match; None: it has none."""
+    own, selector = _affinity(pod).required, pod.pod.spec.node_selector
+    if own is None and not selector:
+        return None
+    key: Hashable = (NAME, "matching", own, tuple(sorted(selector.items())))
+    return nodes.remembered(key, lambda: sealed(_selected(own, selector, nodes)))
+
+
 def _affinity(pod: PendingPod) -> objects.NodeAffinity:
     return pod.pod.spec.affinity.node_affinity or objects.NodeAffinity()
 

@@ -21,6 +21,8 @@ from scheduler_plugins import (
     node_resources_fit,
     node_unschedulable,
     plugin_args,
+    pod_topology_spread,
+    spread_args,
     taint_toleration,
     unsupported,
 )
@@ -56,6 +58,16 @@ def _node_affinity_scorer(name: str, weight: int, found: node_affinity.Args) -> 
     return Scorer(name, weight, partial(node_affinity.score, args=found), highest_is_best)
 
 
+def _spread_filter(name: str, found: spread_args.Args) -> Filter:
+    run = partial(pod_topology_spread.check, defaults=spread_args.Defaults.of(found))
+    return Filter(name, run, pod_topology_spread.refuse, row_local=False)
+
+
+def _spread_scorer(name: str, weight: int, found: spread_args.Args) -> Scorer:
+    run = partial(pod_topology_spread.score, defaults=spread_args.Defaults.of(found))
+    return Scorer(name, weight, run, pod_topology_spread.normalise, row_local=False)
+
+
 PLUGINS: Mapping[str, Plugin] = MappingProxyType(
     {
         "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check)),
@@ -82,6 +94,7 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             scorer=lambda name, weight, found: Scorer(name, weight, partial(allocation_scores.score, args=found)),
             weight=1,
         ),
+        "PodTopologySpread": Plugin(spread_args.Args, _spread_filter, _spread_scorer, weight=2),
         "NodeResourcesBalancedAllocation": Plugin(
             fit_args.BalancedArgs,
             scorer=lambda name, weight, found: Scorer(name, weight, partial(balanced_allocation.score, args=found)),

@@ -35,15 +35,24 @@ def raw_pod(
     requests: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     ports: Iterable[int] = (),
+    meta: Mapping[str, Any] | None = None,
     **spec: Any,
 ) -> objects.Pod:
-    """Build a pod; `model` and `memory` are the GPU annotations, further keywords are fields of its spec."""
+    """Build a pod; `model` and `memory` are the GPU annotations, further keywords are fields of its spec.
+
+    `meta` are further fields of its metadata.
+    """
     asked = {**({GPU: str(gpu)} if gpu else {}), **(requests or {})}
     noted = {"gpu.nvidia.com/model": model, "gpu.nvidia.com/memory": memory}
     marks = {key: value for key, value in noted.items() if value is not None} | dict(annotations or {})
     containers = spec.pop("containers", (container(asked, ports),))
     return objects.Pod(
-        metadata=objects.ObjectMeta(name=name, namespace="default", uid=uid or f"uid-{name}", annotations=marks),
+        metadata=objects.ObjectMeta(
+            name=name,
+            uid=uid or f"uid-{name}",
+            annotations=marks,
+            **{"namespace": "default", **(meta or {})},
+        ),
         spec=objects.PodSpec(containers=containers, node_name=node, **spec),
         status=objects.PodStatus(phase=phase),
     )

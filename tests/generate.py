@@ -3,20 +3,21 @@
 One generator, two sources of choices: hypothesis, which shrinks, and a seeded random, which is fast and even.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
-from tests import build
+from tests import build, generate_terms
+from tests.generate_source import Source
 from tests.oracle import Settings
+from tests.oracle_labels import AROUND
 
 T = TypeVar("T")
-Pick: TypeAlias = Callable[[Sequence[Any]], Any]
 
 KEYS = ("zone", "rank", "example.com/pool")
 VALUES = ("a", "b", "1", "7", "03", "")
@@ -41,26 +42,6 @@ IMAGES = {
 ASKED_IMAGES = ("example.com/app:1", "example.com/tool", "registry:5000/small", "tiny", "example.com/app:2")
 FEATURES = ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport", "VolumeBindMountOptions", "New")
 COUNTED = ("cpu", "memory", build.GPU, NIC, "ephemeral-storage")
-
-
-class Source:
-    """Where choices come from, and the few forms of choice."""
-
-    def __init__(self, pick: Pick) -> None:
-        self.pick = pick
-
-    def of(self, values: Sequence[T]) -> T:
-        chosen: T = self.pick(values)
-        return chosen
-
-    def seldom(self, times: int = 4) -> bool:
-        return bool(self.pick((False,) * (times - 1) + (True,)))
-
-    def several(self, make: Callable[[], T], most: int) -> tuple[T, ...]:
-        return tuple(make() for _ in range(self.of(range(most + 1))))
-
-    def some(self, values: Sequence[T]) -> list[T]:
-        return [value for value in values if self.pick((False, True))]
 
 
 def taint(source: Source) -> objects.Taint:
@@ -90,7 +71,7 @@ def node(source: Source, name: str) -> objects.Node:
         gpus=source.of((None, 0, 1, 4, 8, 8, 8)),
         model=source.of(MODELS),
         memory=source.of(MEMORIES),
-        labels=labels(source),
+        labels=labels(source) | generate_terms.topology(source, name),
         annotations={} if busy is None else {"gpu.nvidia.com/utilization": busy},
         allocatable={
             "cpu": source.of(("0", "1500m", "8", "16", "17")),
@@ -194,6 +175,8 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
         tolerations=source.several(lambda: toleration(source), 3),
         node_selector=labels(source) if picky and source.seldom() else {},
         affinity=affinity(source) if picky else objects.Affinity(),
+        topology_spread_constraints=generate_terms.spread(source) if picky else (),
+        meta=generate_terms.meta(source),
     )
 
 
@@ -202,7 +185,12 @@ def cluster(source: Source) -> ClusterState:
     found = [node(source, name) for name in source.some(NODE_NAMES)]
     places = (*(one.metadata.name for one in found), "elsewhere")
     running = [pod(source, f"running-{index}", source.of(places)) for index in range(source.of(range(7)))]
-    return build.state(*found, pods=running)
+    made = build.state(*found, pods=running)
+    for namespace in AROUND.namespaces:
+        made.set_namespace(namespace)
+    for owner in (*AROUND.services, *AROUND.controllers):
+        made.set_owner(owner)
+    return made
 
 
 def settings(source: Source) -> Settings:
@@ -214,6 +202,7 @@ def settings(source: Source) -> Settings:
         weights={resource: source.of((1, 2, 5, 100)) for resource in counted},
         shape=source.of(SHAPES),
         balanced=tuple(source.some(COUNTED)) or ("cpu", "memory"),
+        spread=generate_terms.spread_args(source) if source.seldom() else {},
     )
 
 

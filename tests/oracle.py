@@ -12,6 +12,8 @@ from cluster_model.node_facts import NodeFacts
 from cluster_model.pod import PendingPod
 from cluster_model.request import PodRequest
 from cluster_model.state import ClusterState
+from tests.oracle_labels import AROUND, Place
+from tests.oracle_spread import Spread
 
 Said: TypeAlias = tuple[str, bool]  # reason, whether evicting pods could help
 GPU = "nvidia.com/gpu"
@@ -23,6 +25,11 @@ class View:
 
     node: objects.Node
     pods: tuple[PodRequest, ...] = ()
+    held_pods: tuple[objects.Pod, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        return Place(self.node, self.held_pods)
 
     @property
     def name(self) -> str:
@@ -379,12 +386,14 @@ FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
     "NodeResourcesFit": node_resources_fit,
     "NodeDeclaredFeatures": node_declared_features,
 }
+ORDER = (*[name for name in FILTERS if name != "NodeDeclaredFeatures"], "PodTopologySpread", "NodeDeclaredFeatures")
 WEIGHTS = {
     "TaintToleration": 3,
     "NodeAffinity": 2,
     "GPUScheduler": 1,
     "GPUTopologyPlugin": 10,
     "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
 }
@@ -399,6 +408,7 @@ class Settings:
     weights: Mapping[str, int] = field(default_factory=lambda: {"cpu": 1, "memory": 1})
     shape: list[tuple[int, int]] = field(default_factory=list)
     balanced: tuple[str, ...] = ("cpu", "memory")
+    spread: Mapping[str, Any] = field(default_factory=dict)
 
     def as_args(self) -> dict[str, dict[str, Any]]:
         """Write them as a user would."""
@@ -413,6 +423,7 @@ class Settings:
             "GPUTopologyPlugin": {"count": self.count},
             "NodeResourcesFit": {"scoringStrategy": strategy},
             "NodeResourcesBalancedAllocation": {"resources": [{"name": name, "weight": 1} for name in self.balanced]},
+            "PodTopologySpread": dict(self.spread),
         }
 
 
@@ -444,9 +455,12 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
     refusal = refusals(pod)
     if refusal and views:
         return Decided({}, {}, {}, refusal, len(views))
-    reasons = {view.name: found for view in views if (found := first_rejection(pod, view)) is not None}
+    spread = spreading(pod, views, settings)
+    reasons = {view.name: found for view in views if (found := first_rejection(pod, view, spread)) is not None}
     fitting = [view for view in views if view.name not in reasons]
-    scores = {name: given for name, given in all_scores(pod, fitting, settings, views).items() if given}
+    everything = all_scores(pod, fitting, settings, views)
+    everything["PodTopologySpread"] = spread.scores([view.place for view in fitting])
+    scores = {name: given for name, given in everything.items() if given}
     total = {view.name: sum(WEIGHTS[name] * given[view.name] for name, given in scores.items()) for view in fitting}
     return Decided(reasons, scores, total, [], len(views))
 
@@ -457,12 +471,22 @@ def refusals(pod: PendingPod) -> list[str]:
     return said or (["pod affinity terms conflict"] if names_allowed(pod) == set() else [])
 
 
-def first_rejection(pod: PendingPod, view: View) -> tuple[str, list[Said]] | None:
+def spreading(pod: PendingPod, views: list[View], settings: Settings) -> Spread:
+    def tolerated(node: objects.Node) -> bool:
+        return not taint_toleration(pod, View(node))
+
+    def selected(node: objects.Node) -> bool:
+        return not node_affinity(pod, View(node))
+
+    return Spread(pod, [view.place for view in views], AROUND, settings.spread, (tolerated, selected))
+
+
+def first_rejection(pod: PendingPod, view: View, spread: Spread) -> tuple[str, list[Said]] | None:
     allowed = names_allowed(pod)
     if allowed is not None and view.name not in allowed:
         return "NodeAffinity", [("node(s) didn't satisfy plugin(s) [NodeAffinity]", False)]
-    for name, judge in FILTERS.items():
-        said = judge(pod, view)
+    for name in ORDER:
+        said = spread.rejects(view.place) if name == "PodTopologySpread" else FILTERS[name](pod, view)
         if said:
             return name, said
     return None
@@ -498,14 +522,15 @@ def normalised(name: str, scores: dict[str, int]) -> dict[str, int]:
 
 def views(state: ClusterState) -> list[View]:
     """Return the nodes of a cluster in the snapshot's order, each with the pods that count on it."""
-    held: dict[str, list[PodRequest]] = {}
+    held: dict[str, list[PendingPod]] = {}
     for holding in state.holdings().values():
-        held.setdefault(holding.node, []).append(holding.pod.request)
+        held.setdefault(holding.node, []).append(holding.pod)
     found = []
     for name in state.snapshot().names:
         record = state.node(name)
         assert record is not None
-        found.append(View(record.node, tuple(held.get(name, ()))))
+        pods = held.get(name, [])
+        found.append(View(record.node, tuple(pod.request for pod in pods), tuple(pod.pod for pod in pods)))
     return found
 
 

@@ -101,12 +101,6 @@ def test_a_gated_pod_is_left_alone_until_its_gate_goes(running: Scheduler, pods:
 
 
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-SPREAD = {
-    "maxSkew": 1,
-    "topologyKey": "kubernetes.io/hostname",
-    "whenUnsatisfiable": "DoNotSchedule",
-    "labelSelector": {"matchLabels": {"a": "b"}},
-}
 AFFINITY = {
     "podAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -120,11 +114,10 @@ AFFINITY = {
     ("spec", "field"),
     [
         ({"volumes": [CLAIM]}, "spec.volumes[0].persistentVolumeClaim"),
-        ({"topologySpreadConstraints": [SPREAD]}, "spec.topologySpreadConstraints[0]"),
         ({"affinity": AFFINITY}, "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"),
         ({"annotations": {"gpu.nvidia.com/fraction": "0.5"}}, "metadata.annotations[gpu.nvidia.com/fraction]"),
     ],
-    ids=["volume", "spread", "affinity", "fraction"],
+    ids=["volume", "affinity", "fraction"],
 )
 def test_a_constraint_that_we_cannot_keep_is_named_and_not_dropped(
     running: Scheduler, pods: Namespace, spec: dict[str, Any], field: str

@@ -43,6 +43,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUScheduler",
         "GPUTopologyPlugin",
         "NodeResourcesFit",
+        "PodTopologySpread",
         "NodeDeclaredFeatures",
     ]
     assert {scorer.name: scorer.weight for scorer in PROFILE.scorers} == {
@@ -51,6 +52,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUScheduler": 1,
         "GPUTopologyPlugin": 10,
         "NodeResourcesFit": 1,
+        "PodTopologySpread": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     }
@@ -89,7 +91,11 @@ def test_a_pod_without_gpus_gets_no_points_from_the_gpu_plugins() -> None:
 def test_scorers_that_skip_are_left_out() -> None:
     decision = decide(pod(), snapshot(node("a")), PROFILE)
 
-    assert set(decision.scores) == set(dict(registry.SCORERS)) - {"NodeAffinity", "NodeResourcesBalancedAllocation"}
+    assert set(decision.scores) == set(dict(registry.SCORERS)) - {
+        "NodeAffinity",
+        "PodTopologySpread",
+        "NodeResourcesBalancedAllocation",
+    }
 
 
 def test_a_decision_names_its_rejectors_and_what_could_cure_them() -> None:
@@ -114,10 +120,6 @@ def test_without_nodes_only_a_node_cures() -> None:
         (
             {"annotations": {"gpu.nvidia.com/fraction": "0.5"}, "gpu": 1},
             "metadata.annotations[gpu.nvidia.com/fraction]",
-        ),
-        (
-            {"topology_spread_constraints": (objects.TopologySpreadConstraint(when_unsatisfiable="DoNotSchedule"),)},
-            "spec.topologySpreadConstraints[0]",
         ),
         ({"resource_claims": (objects.PodResourceClaim(name="c"),)}, "spec.resourceClaims[0]"),
     ],

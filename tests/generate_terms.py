@@ -1,0 +1,77 @@
+"""Small random labels, spread constraints and terms of (anti-)affinity, for the pods that `generate` makes."""
+
+from typing import Any
+
+from cluster_model import objects
+from tests.generate_source import Source
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+TOPOLOGIES = (HOSTNAME, ZONE, "rank")
+APPS = ("web", "db", "")
+ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+OWNERS = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"), ("v1", "ReplicationController"), ("batch/v1", "Job"))
+
+
+def topology(source: Source, name: str) -> dict[str, str]:
+    """Say where a node stands; some say little or nothing."""
+    found = {HOSTNAME: name} if not source.seldom(6) else {}
+    return found | ({ZONE: source.of(("a", "b", ""))} if not source.seldom(5) else {})
+
+
+def meta(source: Source) -> dict[str, Any]:
+    """Make what selectors and owners read of a pod."""
+    labels = {"app": source.of(APPS)} if not source.seldom(3) else {}
+    labels |= {"tier": source.of("xy")} if source.seldom(2) else {}
+    return {
+        "labels": labels,
+        "namespace": "other" if source.seldom(5) else "default",
+        "owner_references": (owner(source),) if source.seldom() else (),
+        "deletion_timestamp": "2026-01-01T00:00:00Z" if source.seldom(8) else "",
+    }
+
+
+def owner(source: Source) -> objects.OwnerReference:
+    version, kind = source.of(OWNERS)
+    name = source.of(("web", "db", "y", "unreadable", "gone"))
+    return objects.OwnerReference(api_version=version, kind=kind, name=name, controller=not source.seldom(6))
+
+
+def selector(source: Source) -> objects.LabelSelector:
+    labels = {"app": source.of(APPS)} if source.seldom(2) else {}
+    return objects.LabelSelector(match_labels=labels, match_expressions=source.several(lambda: expression(source), 2))
+
+
+def expression(source: Source) -> objects.SelectorRequirement:
+    operator = source.of(("In", "NotIn", "Exists", "DoesNotExist"))
+    values = tuple(source.some(APPS)) or ("web",)
+    key = source.of(("app", "tier"))
+    return objects.SelectorRequirement(key=key, operator=operator, values=values if "In" in operator else ())
+
+
+def spread(source: Source) -> tuple[objects.TopologySpreadConstraint, ...]:
+    """Make a list of constraints, mostly empty."""
+    return source.several(lambda: constraint(source), 2) if source.seldom(2) else ()
+
+
+def constraint(source: Source) -> objects.TopologySpreadConstraint:
+    return objects.TopologySpreadConstraint(
+        topology_key=source.of(TOPOLOGIES),
+        when_unsatisfiable=source.of(ACTIONS),
+        max_skew=source.of((1, 1, 2)),
+        label_selector=None if source.seldom(8) else selector(source),
+        min_domains=source.of((1, 1, 2, 3)),
+        node_affinity_policy=source.of(("", "Honor", "Ignore")),
+        node_taints_policy=source.of(("", "Honor", "Ignore")),
+        match_label_keys=tuple(source.some(("app", "tier"))) if source.seldom() else (),
+    )
+
+
+def spread_args(source: Source) -> dict[str, Any]:
+    """Make args of PodTopologySpread."""
+    constraints = [
+        {"topologyKey": key, "whenUnsatisfiable": action, "maxSkew": source.of((1, 2)), "minDomains": source.of((1, 2))}
+        | {"nodeTaintsPolicy": source.of(("Honor", "Ignore"))}
+        for key in source.some(TOPOLOGIES)
+        for action in source.some(ACTIONS)
+    ]
+    return {"defaultingType": "List", "defaultConstraints": constraints}
