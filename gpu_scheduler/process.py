@@ -30,7 +30,7 @@ from gpu_scheduler.reports import Reports
 from gpu_scheduler.watches import Watch
 from kube_client import binding
 from kube_client.client import Client
-from kube_client.event_bodies import Reporter
+from kube_client.event_bodies import reporter
 from kube_client.events import Recorder
 from kube_client.lease import LeaderElector, LeaseName
 from kube_client.lease_record import Terms
@@ -167,7 +167,7 @@ class Scheduler:
 
 def _recorders(client: Client, profiles: Mapping[str, Profile]) -> dict[str, Recorder]:
     host = socket.gethostname()
-    return {name: Recorder(client, Reporter(name, f"{name}-{host}")) for name in profiles}
+    return {name: Recorder(client, reporter(name, host)) for name in profiles}
 
 
 async def _either(stopping: asyncio.Event, deciding: "asyncio.Task[None]") -> None:
