@@ -127,15 +127,15 @@ def _leader_election(found: Fields, own_namespace: str, reading: Reading) -> Lea
         resource_name=found.text("resourceName", default.resource_name),
         resource_namespace=found.text("resourceNamespace", own_namespace),
     )
-    _lock(found, reading)
+    lock = found.text("resourceLock") or LOCK
     found.close()
     if election.leader_elect:
+        _check_lock(found, lock, reading)
         _check_election(found, election)
     return election
 
 
-def _lock(found: Fields, reading: Reading) -> None:
-    lock = found.text("resourceLock") or LOCK
+def _check_lock(found: Fields, lock: str, reading: Reading) -> None:
     if lock in OLD_LOCKS and reading.version != V1:
         reading.warnings.append(f"{found.at('resourceLock')}: no effect: a Lease is used")
     elif lock != LOCK:

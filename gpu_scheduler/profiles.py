@@ -69,10 +69,9 @@ def check(text: str) -> Verdict:
 
 def _wrong_args(profiles: Iterable[ProfileRead]) -> Iterator[str]:
     for index, profile in enumerate(profiles):
-        enabled = {entry.name for found in profile.sets.values() for entry in found.enabled}
         for place, configured in enumerate(profile.content.get("pluginConfig", ())):
             name = configured.get("name", "")
-            if name in KNOWN.ours - names.POINTS.keys() and name in enabled:
+            if name in KNOWN.ours - names.POINTS.keys():
                 wrong = _wrong(name, configured.get("args"), f"profiles[{index}].pluginConfig[{place}].args")
                 at = f"initializing profiles: creating profile for scheduler name {profile.name}: initializing plugin"
                 yield from (f"{at} {go_text.quoted(name)}: {problem}" for problem in wrong)

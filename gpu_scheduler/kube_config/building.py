@@ -142,14 +142,19 @@ def _framework(profile: ProfileRead, plugins: Plugins, ignored: tuple[str, ...])
     _make_plugins(profile, sets, ignored)
     for point in ORDER:
         _check_list(point, sets.get(point, PluginSet()), plugins)
-    running = {point: _spread(point, sets, plugins) for point in ORDER}
+    found = running(sets, plugins)
     unsure = any(entry.name in plugins.foreign for entry in sets[MULTI_POINT].enabled)
-    _check_counts(profile.name, running, unsure)
+    _check_counts(profile.name, found, unsure)
     for point, of in (("score", "score"), ("placementScore", "placement score")):
         own = sets.get(point, PluginSet()).enabled
         if _overflows([*own, *sets[MULTI_POINT].enabled], plugins, point):
             raise CannotBuild(f"{of} plugins: total score of Score plugins could overflow")
-    return running["queueSort"][0].name if running["queueSort"] else ""
+    return found["queueSort"][0].name if found["queueSort"] else ""
+
+
+def running(sets: Sets, plugins: Plugins) -> dict[str, tuple[Entry, ...]]:
+    """Return what runs at each point, in its order; raise CannotBuild where multiPoint cannot be spread."""
+    return {point: _spread(point, sets, plugins) for point in ORDER}
 
 
 def _make_plugins(profile: ProfileRead, sets: Sets, ignored: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpu_scheduler.kube_config import building, defaults, documents, merging, names, validation
 from gpu_scheduler.kube_config.documents import Decoded, Refused
-from gpu_scheduler.kube_config.schema import BETAS, V1
+from gpu_scheduler.kube_config.schema import BETAS, MULTI_POINT, POINTS, V1
 from gpu_scheduler.kube_config.validation import ProfileRead
 
 VERSIONS = (V1, *BETAS)
@@ -56,8 +56,14 @@ def _profile(index: int, content: Mapping[str, Any], decoded: Decoded) -> Profil
 
 
 def _enabled(profiles: Iterable[ProfileRead]) -> tuple[str, ...]:
-    """Return every enabled name once, in the order of the file."""
-    found = (entry.name for profile in profiles for one in profile.sets.values() for entry in one.enabled)
+    """Return every enabled name once, profile by profile and point by point."""
+    points = (*POINTS, MULTI_POINT)
+    found = (
+        entry.name
+        for profile in profiles
+        for point in points
+        for entry in profile.sets.get(point, merging.NOTHING).enabled
+    )
     return tuple(dict.fromkeys(found))
 
 

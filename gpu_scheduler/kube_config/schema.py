@@ -183,6 +183,22 @@ SPREAD_CONSTRAINT = struct(
 )
 
 
+# What a beta version does not have yet: args of a plugin, or one field of them.
+LATER: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        "v1beta3": (("DynamicResources", ""),),
+        "v1beta2": (("DynamicResources", ""),),
+        "v1beta1": (
+            ("DynamicResources", ""),
+            ("NodeResourcesBalancedAllocation", ""),
+            ("InterPodAffinity", "ignorePreferredTermsOfExistingPods"),
+            ("NodeResourcesFit", "scoringStrategy"),
+            ("VolumeBinding", "shape"),
+        ),
+    }
+)
+
+
 def plugin_args(version: str) -> Mapping[str, Type]:
     """Return the types of the args of all plugins that have some, by kind."""
     resource = struct(f"{version}.ResourceSpec", {"name": TEXT, "weight": INT64})
@@ -210,4 +226,9 @@ def plugin_args(version: str) -> Mapping[str, Type]:
         "PodTopologySpread": {"defaultConstraints": many(SPREAD_CONSTRAINT), "defaultingType": defaulting},
         "VolumeBinding": {"bindTimeoutSeconds": optional(INT64), "shape": many(point)},
     }
+    for name, later in LATER.get(version, ()):
+        if later:
+            del fields[name][later]
+        else:
+            del fields[name]
     return {f"{name}Args": struct(f"{version}.{name}Args", META, of) for name, of in fields.items()}

@@ -8,6 +8,7 @@ from gpu_scheduler.kube_config import args_validation, go_text, rules, schema
 from gpu_scheduler.kube_config.merging import Entry, PluginSet
 from gpu_scheduler.kube_config.names import INVALID_IN_V1
 from gpu_scheduler.kube_config.rules import invalid, required
+from gpu_scheduler.kube_config.trees import Items, Members
 
 OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 POINTS_CHECKED = ("preEnqueue", *schema.OLD_POINTS, "podGroupPostFilter")
@@ -93,6 +94,8 @@ def _profile(path: str, version: str, profile: ProfileRead) -> Iterator[str]:
             yield invalid(at, name, rule)
         else:
             yield from _args(f"{at}.args", name, profile.typed[index], configured.get("args"))
+            if name == "VolumeBinding" and version != schema.V1:
+                yield from _shape_of_old(f"{at}.args.shape", configured.get("args"))
 
 
 def _args(path: str, name: str, typed: Mapping[str, Any] | None, written: object) -> Iterator[str]:
@@ -100,6 +103,19 @@ def _args(path: str, name: str, typed: Mapping[str, Any] | None, written: object
         yield f"{path}: Invalid value: {go_text.as_json(written)}: has to match plugin args"
     elif typed is not None and name in args_validation.BY_NAME:
         yield from args_validation.BY_NAME[name](path, typed)
+
+
+def _shape_of_old(path: str, written: object) -> Iterator[str]:
+    """Refuse a line from utilization to score where the gate of its feature was off."""
+    found = written.get("shape") if isinstance(written, Members) else None
+    if isinstance(found, Items):
+        shape = [
+            {"Utilization": one.get("utilization"), "Score": one.get("score")}
+            for one in found
+            if isinstance(one, Members)
+        ]
+        rule = "unexpected field `shape`, remove it or turn on the feature gate VolumeCapacityPriority"
+        yield invalid(path, shape, rule)
 
 
 def _queue_sort(profiles: tuple[ProfileRead, ...]) -> Iterator[str]:

@@ -15,18 +15,30 @@ import msgspec
 import scheduler_plugins
 from cluster_model.verdict import Reason
 from gpu_scheduler import plugin_sets, profiles
+from gpu_scheduler.kube_config import names
 from scheduler_plugins import gpu_topology, plugin_args, registry
 from tests.docs import probing
 from tests.docs.markdown import code, paragraph, table
 
 ABOUT_FILE = """
 The file of `gpu-scheduler run --config`. It is read strictly: an unknown field, plugin or arg, a wrong type, or a name
-that stands twice ends the process with exit code 2, and every problem is printed with its path. A field without a
-default here has no setting behind it.
+that stands twice ends the process with exit code 2, and every problem is printed with its path. What kube-scheduler
+would not load is refused in its words; `gpu-scheduler config check` says just that, and starts nothing. A field without
+a default here has no setting behind it.
 """
 ABOUT_POINTS = """
 `profiles[].plugins` has a list `enabled` (`name`, `weight`) and a list `disabled` (`name`, or `*`) for each of:
 {points}. They are merged with the defaults by kube-scheduler's rules.
+"""
+ABOUT_NOT_NOW = """
+Plugins of kube-scheduler that have nothing to do here, so they are accepted with a remark: a pod with resource claims
+stays pending, and the gates of the others are off by default: {names}.
+"""
+ABOUT_ELSEWHERE = """
+Plugins of kube-scheduler that do not exist here. To enable one is an error, to disable one is accepted: {names}.
+"""
+ABOUT_OLD = """
+In a file of a beta version these are NodeVolumeLimits; in one of v1 they are refused, as by kube-scheduler: {names}.
 """
 ABOUT_REASONS = """
 What the event and the condition of a pending pod say, and the changes of the cluster that wake such a pod. Where a text
@@ -69,12 +81,14 @@ def plugins() -> list[str]:
         *paragraph(ABOUT_POINTS.format(points=points)),
         *paragraph("Part of the process, accepted at their own point, never replaced:"),
         *table(["name", "point"], builtin),
-        *paragraph(
-            "Plugins of kube-scheduler that do not exist here. To enable one is an error, to disable one is accepted: "
-            + ", ".join(map(code, sorted(plugin_sets.ELSEWHERE - profiles.KNOWN.ours)))
-            + "."
-        ),
+        *paragraph(ABOUT_NOT_NOW.format(names=_listed_names(plugin_sets.NOT_NOW))),
+        *paragraph(ABOUT_ELSEWHERE.format(names=_listed_names(plugin_sets.ELSEWHERE))),
+        *paragraph(ABOUT_OLD.format(names=_listed_names(frozenset(names.TODAY)))),
     ]
+
+
+def _listed_names(found: frozenset[str]) -> str:
+    return ", ".join(map(code, sorted(found - profiles.KNOWN.ours))) or "none"
 
 
 def args() -> list[str]:
