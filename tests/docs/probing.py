@@ -15,9 +15,10 @@ import yaml
 
 from cluster_model.verdict import BadRequest
 from gpu_scheduler import config, profiles
+from gpu_scheduler.kube_config import schema
 
 STRANGER = "?"
-HEAD = {"apiVersion": f"{config.GROUP}/{config.VERSIONS[0]}", "kind": "KubeSchedulerConfiguration"}
+HEAD = {"apiVersion": f"{schema.GROUP}/{schema.V1}", "kind": "KubeSchedulerConfiguration"}
 KNOWN_RULE = "unknown field; known: "
 # Tried in this order until one is accepted and differs from the default.
 SAMPLES: tuple[Any, ...] = (True, False, -1, 5, "-1s", "3s", "77s", "example", "leases")
