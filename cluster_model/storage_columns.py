@@ -3,9 +3,9 @@
 Holds what was told and counted, decides nothing.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,6 @@ from cluster_model.label_selectors import Selector
 from cluster_model.pod_volumes import DiskUse
 from cluster_model.quantity import Nanos
 from cluster_model.storage_objects import CsiDriver, PersistentVolume, PersistentVolumeClaim, StorageClass
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class Storage:
     volume_rows: Mapping[CsiVolume, frozenset[int]]  # the same for a volume
     nodes: int  # in the whole cluster
     rows: NDArray[np.intp] | None = None  # [node] places in the whole cluster; None: all of them
-    memory: dict[Hashable, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)  # what plugins keep for themselves while this is true
 
     def uses(self, volume: CsiVolume) -> Mask:
         """Return on which nodes pods use a volume."""
@@ -79,13 +77,6 @@ class Storage:
     def limit(self, driver: str) -> Amounts:
         """Return how many volumes a driver can attach to each node, -1 where it does not say."""
         return self.csi_nodes.measure(lambda facts: -1 if facts is None else dict(facts.limits).get(driver, -1))
-
-    def remembered_last(self, key: Hashable, work_out: Callable[[], Result]) -> Result:
-        """Return what was worked out last if it was under this key, else work it out; nothing earlier is kept."""
-        if key not in self.memory:
-            self.memory.clear()
-            self.memory[key] = work_out()
-        return cast(Result, self.memory[key])
 
     def take(self, rows: NDArray[np.intp]) -> "Storage":
         """Return it for the given rows; what is used elsewhere is still known."""

@@ -47,7 +47,7 @@ def _mean(scored: Iterable[tuple[Filling, Scores]], length: int) -> Scores:
 
 def _along(ratio: Ratio, fillings: Iterable[Filling], length: int) -> Scores:
     """Look the share in use up on the line; a resource worth 0 there counts neither as score nor as weight."""
-    line = np.array([_worth(share, ratio) for share in range(MAX_SCORE + 1)], np.int64)
+    line = np.array([worth(share, ratio) for share in range(MAX_SCORE + 1)], np.int64)
     total: Amounts = np.zeros(length, np.int64)
     weights: Amounts = np.zeros(length, np.int64)
     for filling in fillings:
@@ -55,10 +55,10 @@ def _along(ratio: Ratio, fillings: Iterable[Filling], length: int) -> Scores:
         counts = scores > 0 if filling.present is None else (scores > 0) & filling.present
         total += np.where(counts, scores * filling.weight, 0)
         weights += np.where(counts, filling.weight, 0)
-    return _rounded(total / np.maximum(weights, 1))
+    return rounded(total / np.maximum(weights, 1))
 
 
-def _worth(share: int, ratio: Ratio) -> int:
+def worth(share: int, ratio: Ratio) -> int:
     """Interpolate between the points around a share, towards zero as Go divides; flat outside."""
     points = [(point.utilization, point.score * (MAX_SCORE // fit_args.MAX_SHAPE_SCORE)) for point in ratio.shape]
     for (left, low), (right, high) in pairwise(points):
@@ -67,7 +67,7 @@ def _worth(share: int, ratio: Ratio) -> int:
     return points[0][1] if share <= points[0][0] else points[-1][1]
 
 
-def _rounded(means: Shares) -> Scores:
+def rounded(means: Shares) -> Scores:
     """Round halves up, as Go does with what is not negative."""
     whole = np.floor(means)
     return (whole + (means - whole >= 0.5)).astype(np.int64)
