@@ -111,10 +111,6 @@ def _unsupported(pod: objects.Pod, prefix: str) -> Iterator[str]:
     if FRACTION in pod.metadata.annotations:
         yield f"{prefix}metadata.annotations[{FRACTION}]"
     yield from (f"{prefix}spec.resourceClaims[{index}]" for index in range(len(spec.resource_claims)))
-    affinity = spec.affinity
-    for field, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
-        if terms and terms.required:
-            yield f"{prefix}spec.affinity.{field}.requiredDuringSchedulingIgnoredDuringExecution"
     for index, volume in enumerate(spec.volumes):
         if volume.persistent_volume_claim is not None:
             yield f"{prefix}spec.volumes[{index}].persistentVolumeClaim"

@@ -14,6 +14,7 @@ from scheduler_plugins import (
     gpu_scheduler,
     gpu_topology,
     image_locality,
+    inter_pod_affinity,
     node_affinity,
     node_declared_features,
     node_name,
@@ -68,6 +69,15 @@ def _spread_scorer(name: str, weight: int, found: spread_args.Args) -> Scorer:
     return Scorer(name, weight, run, pod_topology_spread.normalise, row_local=False)
 
 
+def _affinity_filter(name: str, _: inter_pod_affinity.Args) -> Filter:
+    return Filter(name, inter_pod_affinity.check, inter_pod_affinity.refuse, row_local=False)
+
+
+def _affinity_scorer(name: str, weight: int, found: inter_pod_affinity.Args) -> Scorer:
+    run = partial(inter_pod_affinity.score, args=found)
+    return Scorer(name, weight, run, inter_pod_affinity.normalise, row_local=False)
+
+
 PLUGINS: Mapping[str, Plugin] = MappingProxyType(
     {
         "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check)),
@@ -95,6 +105,7 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             weight=1,
         ),
         "PodTopologySpread": Plugin(spread_args.Args, _spread_filter, _spread_scorer, weight=2),
+        "InterPodAffinity": Plugin(inter_pod_affinity.Args, _affinity_filter, _affinity_scorer, weight=2),
         "NodeResourcesBalancedAllocation": Plugin(
             fit_args.BalancedArgs,
             scorer=lambda name, weight, found: Scorer(name, weight, partial(balanced_allocation.score, args=found)),

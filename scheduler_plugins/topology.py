@@ -21,6 +21,11 @@ class Domains:
     present: Mask  # [node]
     everywhere: bool  # every node has the label
 
+    @property
+    def among(self) -> Mask | None:
+        """The nodes that have the label; None is all."""
+        return None if self.everywhere else self.present
+
     def sums(self, amounts: Amounts, among: Mask | None = None) -> NDArray[np.float64]:
         """Sum up by domain, over the marked nodes only; [domain], exact up to 2**53."""
         numbers = self.numbers if among is None else self.numbers[among]

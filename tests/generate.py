@@ -174,7 +174,7 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
         host_users=source.of((None, None, True, False)),
         tolerations=source.several(lambda: toleration(source), 3),
         node_selector=labels(source) if picky and source.seldom() else {},
-        affinity=affinity(source) if picky else objects.Affinity(),
+        affinity=generate_terms.pod_affinity(source, affinity(source) if picky else objects.Affinity()),
         topology_spread_constraints=generate_terms.spread(source) if picky else (),
         meta=generate_terms.meta(source),
     )
@@ -203,6 +203,7 @@ def settings(source: Source) -> Settings:
         shape=source.of(SHAPES),
         balanced=tuple(source.some(COUNTED)) or ("cpu", "memory"),
         spread=generate_terms.spread_args(source) if source.seldom() else {},
+        affinity=generate_terms.affinity_args(source) if source.seldom() else {},
     )
 
 

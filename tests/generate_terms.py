@@ -75,3 +75,37 @@ def spread_args(source: Source) -> dict[str, Any]:
         for action in source.some(ACTIONS)
     ]
     return {"defaultingType": "List", "defaultConstraints": constraints}
+
+
+def pod_affinity(source: Source, rest: objects.Affinity) -> objects.Affinity:
+    """Give a pod terms about others, seldom; what it has of node affinity stays."""
+    near = terms(source) if source.seldom(5) else None
+    apart = terms(source) if source.seldom(5) else None
+    return objects.Affinity(node_affinity=rest.node_affinity, pod_affinity=near, pod_anti_affinity=apart)
+
+
+def terms(source: Source) -> objects.PodAffinity:
+    required = source.several(lambda: term(source), 2) if source.seldom(2) else ()
+    return objects.PodAffinity(required=required, preferred=source.several(lambda: wish(source), 2))
+
+
+def wish(source: Source) -> objects.WeightedPodAffinityTerm:
+    return objects.WeightedPodAffinityTerm(weight=source.of((1, 2, 29, 100)), pod_affinity_term=term(source))
+
+
+def term(source: Source) -> objects.PodAffinityTerm:
+    teams = objects.LabelSelector(match_labels={"team": source.of("ab")})
+    untold = objects.SelectorRequirement(key="team", operator=source.of(("Exists", "DoesNotExist")))
+    chosen = (None, None, None, objects.LabelSelector(), teams, objects.LabelSelector(match_expressions=(untold,)))
+    return objects.PodAffinityTerm(
+        topology_key=source.of(TOPOLOGIES),
+        label_selector=None if source.seldom(10) else selector(source),
+        namespaces=tuple(source.some(("default", "other", "unknown"))) if source.seldom() else (),
+        namespace_selector=source.of(chosen),
+    )
+
+
+def affinity_args(source: Source) -> dict[str, Any]:
+    """Make args of InterPodAffinity."""
+    ignored = source.of((True, False))
+    return {"hardPodAffinityWeight": source.of((0, 1, 50)), "ignorePreferredTermsOfExistingPods": ignored}

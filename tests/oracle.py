@@ -12,6 +12,7 @@ from cluster_model.node_facts import NodeFacts
 from cluster_model.pod import PendingPod
 from cluster_model.request import PodRequest
 from cluster_model.state import ClusterState
+from tests.oracle_affinity import Affinity
 from tests.oracle_labels import AROUND, Place
 from tests.oracle_spread import Spread
 
@@ -178,6 +179,13 @@ def names_allowed(pod: PendingPod) -> set[str] | None:
             return None
         allowed |= set.intersection(*named)
     return allowed
+
+
+def narrowed_by(pod: PendingPod) -> tuple[list[str], set[str]]:
+    """Which plugins leave nodes out before any is judged, sorted, and the names they leave together."""
+    wanted, affine = pod.pod.spec.node_name, names_allowed(pod)
+    by_plugin = ({} if affine is None else {"NodeAffinity": affine}) | ({"NodeName": {wanted}} if wanted else {})
+    return list(by_plugin), set.intersection(*by_plugin.values()) if by_plugin else set()
 
 
 def preferred(pod: PendingPod) -> list[objects.PreferredSchedulingTerm]:
@@ -386,7 +394,12 @@ FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
     "NodeResourcesFit": node_resources_fit,
     "NodeDeclaredFeatures": node_declared_features,
 }
-ORDER = (*[name for name in FILTERS if name != "NodeDeclaredFeatures"], "PodTopologySpread", "NodeDeclaredFeatures")
+ORDER = (
+    *[name for name in FILTERS if name != "NodeDeclaredFeatures"],
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeDeclaredFeatures",
+)
 WEIGHTS = {
     "TaintToleration": 3,
     "NodeAffinity": 2,
@@ -394,6 +407,7 @@ WEIGHTS = {
     "GPUTopologyPlugin": 10,
     "NodeResourcesFit": 1,
     "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
 }
@@ -409,6 +423,7 @@ class Settings:
     shape: list[tuple[int, int]] = field(default_factory=list)
     balanced: tuple[str, ...] = ("cpu", "memory")
     spread: Mapping[str, Any] = field(default_factory=dict)
+    affinity: Mapping[str, Any] = field(default_factory=dict)
 
     def as_args(self) -> dict[str, dict[str, Any]]:
         """Write them as a user would."""
@@ -424,6 +439,7 @@ class Settings:
             "NodeResourcesFit": {"scoringStrategy": strategy},
             "NodeResourcesBalancedAllocation": {"resources": [{"name": name, "weight": 1} for name in self.balanced]},
             "PodTopologySpread": dict(self.spread),
+            "InterPodAffinity": dict(self.affinity),
         }
 
 
@@ -455,11 +471,11 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
     refusal = refusals(pod)
     if refusal and views:
         return Decided({}, {}, {}, refusal, len(views))
-    spread = spreading(pod, views, settings)
-    reasons = {view.name: found for view in views if (found := first_rejection(pod, view, spread)) is not None}
+    across = judges_across(pod, views, settings)
+    reasons = {view.name: found for view in views if (found := first_rejection(pod, view, across)) is not None}
     fitting = [view for view in views if view.name not in reasons]
     everything = all_scores(pod, fitting, settings, views)
-    everything["PodTopologySpread"] = spread.scores([view.place for view in fitting])
+    everything |= {name: judge.scores([view.place for view in fitting]) for name, judge in across.items()}
     scores = {name: given for name, given in everything.items() if given}
     total = {view.name: sum(WEIGHTS[name] * given[view.name] for name, given in scores.items()) for view in fitting}
     return Decided(reasons, scores, total, [], len(views))
@@ -468,25 +484,38 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
 def refusals(pod: PendingPod) -> list[str]:
     said = [str(problem) for problem in pod.request.problems]
     said += [f"{path} is not supported by this scheduler yet" for path in pod.request.unsupported]
-    return said or (["pod affinity terms conflict"] if names_allowed(pod) == set() else [])
+    if not said and names_allowed(pod) == set():
+        return ["pod affinity terms conflict"]
+    plugins, names = narrowed_by(pod)
+    if not said and plugins and not names:
+        return [f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"]
+    return said
 
 
-def spreading(pod: PendingPod, views: list[View], settings: Settings) -> Spread:
+def judges_across(pod: PendingPod, views: list[View], settings: Settings) -> dict[str, Spread | Affinity]:
+    """The twins of the plugins that look at all nodes for one."""
+
     def tolerated(node: objects.Node) -> bool:
         return not taint_toleration(pod, View(node))
 
     def selected(node: objects.Node) -> bool:
         return not node_affinity(pod, View(node))
 
-    return Spread(pod, [view.place for view in views], AROUND, settings.spread, (tolerated, selected))
+    places = [view.place for view in views]
+    return {
+        "PodTopologySpread": Spread(pod, places, AROUND, settings.spread, (tolerated, selected)),
+        "InterPodAffinity": Affinity(pod, places, AROUND, settings.affinity),
+    }
 
 
-def first_rejection(pod: PendingPod, view: View, spread: Spread) -> tuple[str, list[Said]] | None:
-    allowed = names_allowed(pod)
-    if allowed is not None and view.name not in allowed:
-        return "NodeAffinity", [("node(s) didn't satisfy plugin(s) [NodeAffinity]", False)]
+def first_rejection(
+    pod: PendingPod, view: View, across: Mapping[str, Spread | Affinity]
+) -> tuple[str, list[Said]] | None:
+    plugins, names = narrowed_by(pod)
+    if plugins and view.name not in names:
+        return plugins[0], [(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]", False)]
     for name in ORDER:
-        said = spread.rejects(view.place) if name == "PodTopologySpread" else FILTERS[name](pod, view)
+        said = across[name].rejects(view.place) if name in across else FILTERS[name](pod, view)
         if said:
             return name, said
     return None

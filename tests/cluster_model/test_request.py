@@ -92,8 +92,7 @@ def test_on_the_host_network_every_container_port_is_a_host_port() -> None:
     [
         ({"resourceClaims": [{"name": "a"}, {"name": "b"}]}, ["spec.resourceClaims[0]", "spec.resourceClaims[1]"]),
         ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, []),
-        ({"affinity": {"podAffinity": {REQUIRED: [{}]}}}, [f"spec.affinity.podAffinity.{REQUIRED}"]),
-        ({"affinity": {"podAntiAffinity": {REQUIRED: [{}]}}}, [f"spec.affinity.podAntiAffinity.{REQUIRED}"]),
+        ({"affinity": {"podAffinity": {REQUIRED: [{}]}, "podAntiAffinity": {REQUIRED: [{}]}}}, []),
         ({"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}}, []),
         (
             {"volumes": [{"name": "a"}, {"persistentVolumeClaim": {"claimName": "c"}}, {"ephemeral": {}}]},

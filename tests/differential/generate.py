@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.differential import affinity, image_cases, profiles, resources, simple, spread_cases, world
+from tests.differential import affinity, image_cases, neighbour_cases, profiles, resources, simple, spread_cases, world
 from tests.differential.documents import Document, config, default_config
 from tests.differential.world import World
 
@@ -35,6 +35,8 @@ SUBJECTS: Mapping[str, Subject] = {
     BALANCE: Subject(resources.balanced_allocation, (BALANCE,)),
     "PodTopologySpread": Subject(spread_cases.pod_topology_spread, ("PodTopologySpread",)),
     "DefaultSpread": Subject(spread_cases.default_spread, ("PodTopologySpread",)),
+    "InterPodAffinity": Subject(neighbour_cases.inter_pod_affinity, ("InterPodAffinity",)),
+    "CrowdedAffinity": Subject(neighbour_cases.crowded_affinity, ("InterPodAffinity",)),
     "ImageLocality": Subject(image_cases.image_locality, ("ImageLocality",)),
     "NodeDeclaredFeatures": Subject(image_cases.node_declared_features, ("NodeDeclaredFeatures",)),
     "PodLevelResources": Subject(resources.pod_level, (FIT, BALANCE)),

@@ -19,6 +19,7 @@ WEIGHTS: Mapping[str, int] = {
     "NodePorts": 0,
     "NodeResourcesFit": 1,
     "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
     "NodeDeclaredFeatures": 0,

@@ -78,6 +78,12 @@ def selector(world: World) -> Document:
     return found
 
 
+def about(world: World, found: Document) -> Document:
+    """Select pods like a given one half of the time."""
+    app = found["metadata"].get("labels", {}).get("app")
+    return {"matchLabels": {"app": app}} if app is not None and world.seldom(2) else selector(world)
+
+
 def owners(world: World) -> None:
     """Let Services, and now and then a controller, select the pod or others."""
     for _ in world.up_to(2):
@@ -134,7 +140,7 @@ def _constraint(world: World, key: str, action: str) -> Document:
     """Make one that the API server takes: keys to share come with a selector that does not name them."""
     found: Document = {"topologyKey": key, "whenUnsatisfiable": action, "maxSkew": world.of((1, 1, 1, 2, 3))}
     if not world.seldom(8):
-        found["labelSelector"] = selector(world)
+        found["labelSelector"] = about(world, world.pod)
         if not found["labelSelector"].get("matchExpressions") and world.seldom(3):
             found["matchLabelKeys"] = world.of((["tier"], ["absent"], ["tier", "absent"]))
     return found | _policies(world, action)

@@ -65,8 +65,10 @@ def test_cases_reach_every_verdict(framework: Framework) -> None:
     fitting = sum(bool(answer.node) for answer in answers)
     assert 150 < fitting < 450
     rejecting = {status.plugin for answer in answers for status in answer.rejected.values()}
+    assert rejecting >= {"PodTopologySpread", "InterPodAffinity"}
     assert rejecting >= {"NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", ""}
     telling = {name for answer in answers for name in answer.scores if len(set(answer.normalised(name).values())) > 1}
+    assert telling >= {"PodTopologySpread", "InterPodAffinity"}
     assert telling >= {"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"}
 
 

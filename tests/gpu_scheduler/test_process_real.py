@@ -101,23 +101,15 @@ def test_a_gated_pod_is_left_alone_until_its_gate_goes(running: Scheduler, pods:
 
 
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-AFFINITY = {
-    "podAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}
-        ]
-    }
-}
 
 
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
         ({"volumes": [CLAIM]}, "spec.volumes[0].persistentVolumeClaim"),
-        ({"affinity": AFFINITY}, "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"),
         ({"annotations": {"gpu.nvidia.com/fraction": "0.5"}}, "metadata.annotations[gpu.nvidia.com/fraction]"),
     ],
-    ids=["volume", "affinity", "fraction"],
+    ids=["volume", "fraction"],
 )
 def test_a_constraint_that_we_cannot_keep_is_named_and_not_dropped(
     running: Scheduler, pods: Namespace, spec: dict[str, Any], field: str

@@ -44,6 +44,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUTopologyPlugin",
         "NodeResourcesFit",
         "PodTopologySpread",
+        "InterPodAffinity",
         "NodeDeclaredFeatures",
     ]
     assert {scorer.name: scorer.weight for scorer in PROFILE.scorers} == {
@@ -53,6 +54,7 @@ def test_the_default_order_is_the_documented_one() -> None:
         "GPUTopologyPlugin": 10,
         "NodeResourcesFit": 1,
         "PodTopologySpread": 2,
+        "InterPodAffinity": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     }
@@ -94,6 +96,7 @@ def test_scorers_that_skip_are_left_out() -> None:
     assert set(decision.scores) == set(dict(registry.SCORERS)) - {
         "NodeAffinity",
         "PodTopologySpread",
+        "InterPodAffinity",
         "NodeResourcesBalancedAllocation",
     }
 

@@ -84,6 +84,9 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score
         "Insufficient cpu",
         "Insufficient memory",
         "Insufficient example.com/nic",
+        "node(s) didn't match pod affinity rules",
+        "node(s) didn't match pod anti-affinity rules",
+        "node(s) didn't satisfy existing pods anti-affinity rules",
         "node(s) didn't match pod topology spread constraints",
         "node(s) didn't match pod topology spread constraints (missing required label)",
     }
