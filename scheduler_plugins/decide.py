@@ -7,20 +7,20 @@ import numpy as np
 
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Rows, Snapshot
+from scheduler_plugins import narrowing
 from scheduler_plugins.framework import (
     FITS,
     Codes,
     Decision,
     Filter,
     Profile,
-    ReasonSet,
     Rejection,
     Scores,
     Verdict,
     code_type,
 )
 
-Judged: TypeAlias = tuple[str, Verdict]  # plugin name, its verdict
+Judged: TypeAlias = tuple[tuple[str, ...], Verdict]  # the names of the plugins, their verdict
 
 
 def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
@@ -28,7 +28,7 @@ def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
 
     Ties go to the first row. A single feasible node is scored like any other, so that it can be explained.
     """
-    refusal = _refusal(pod, snapshot, profile) if len(snapshot) else None
+    refusal = narrowing.refusal(pod, snapshot, profile.filters) if len(snapshot) else None
     if refusal is not None:
         return _refused(pod, snapshot, profile, refusal)
     codes, table = _combine(len(snapshot), _judge(pod, snapshot, profile.filters))
@@ -59,14 +59,6 @@ def weigh(profile: Profile, scores: dict[str, Scores], length: int) -> Scores:
     return total
 
 
-def _refusal(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Rejection | None:
-    for plugin in profile.filters:
-        reasons: ReasonSet = plugin.refuse(pod, snapshot) if plugin.refuse is not None else ()
-        if reasons:
-            return Rejection(plugin.name, reasons)
-    return None
-
-
 def _refused(pod: PendingPod, snapshot: Snapshot, profile: Profile, why: Rejection) -> Decision:
     nowhere: Rows = np.zeros(0, np.intp)
     codes = np.ones(len(snapshot), np.uint8)
@@ -75,14 +67,17 @@ def _refused(pod: PendingPod, snapshot: Snapshot, profile: Profile, why: Rejecti
 
 def _judge(pod: PendingPod, snapshot: Snapshot, filters: Iterable[Filter]) -> list[Judged]:
     """Return the verdicts in the order in which they speak: nodes left out first, then profile order."""
-    narrowed = [(plugin.name, plugin.narrow(pod, snapshot)) for plugin in filters if plugin.narrow is not None]
-    judged = [(plugin.name, plugin.run(pod, snapshot)) for plugin in filters if plugin.run is not None]
-    return [(name, verdict) for name, verdict in (*narrowed, *judged) if verdict is not None]
+    left = narrowing.narrowed(pod, filters)
+    narrowed = [] if left is None else [(left.plugins, left.verdict(snapshot))]
+    judged = [((plugin.name,), plugin.run(pod, snapshot)) for plugin in filters if plugin.run is not None]
+    return [(names, verdict) for names, verdict in (*narrowed, *judged) if verdict is not None]
 
 
 def _combine(nodes: int, judged: list[Judged]) -> tuple[Codes, tuple[Rejection, ...]]:
     """Let the first verdict that rejects a node speak for it, with codes numbered through all tables."""
-    table = tuple(Rejection(name, reasons) for name, verdict in judged for reasons in verdict.table)
+    table = tuple(
+        Rejection(first, reasons, tuple(others)) for (first, *others), verdict in judged for reasons in verdict.table
+    )
     codes: Codes = np.zeros(nodes, code_type(len(table)))
     offset = len(table)
     for _, verdict in reversed(judged):

@@ -38,6 +38,14 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """The only nodes that may take a pod, whether or not they exist, and the events that could change which."""
+
+    names: frozenset[str]
+    cured_by: frozenset[Event]
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """A filter plugin with its args bound.
 
@@ -49,7 +57,7 @@ class Filter:
     name: str
     run: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
     refuse: Callable[[PendingPod, Snapshot], ReasonSet] | None = None
-    narrow: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
+    narrow: Callable[[PendingPod], Narrowing | None] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
 
 
@@ -75,10 +83,11 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One set of reasons, and the plugin that gave it."""
+    """One set of reasons, and the plugin that gave it; `others` gave it together with that one."""
 
     plugin: str
     reasons: ReasonSet
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +118,7 @@ class Decision:
     @property
     def rejectors(self) -> frozenset[str]:
         """The plugins that rejected some node."""
-        return frozenset(rejection.plugin for rejection, _ in self.counts())
+        return frozenset(name for found, _ in self.counts() for name in (found.plugin, *found.others))
 
     @property
     def cured_by(self) -> frozenset[Event]:

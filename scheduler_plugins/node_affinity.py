@@ -15,14 +15,13 @@ from cluster_model.pod import PendingPod
 from cluster_model.snapshot import NodeColumns, Rows, Snapshot
 from cluster_model.verdict import Event, Problem, Reason
 from scheduler_plugins import plugin_args, selectors
-from scheduler_plugins.framework import ReasonSet, Scores, Verdict, cures
+from scheduler_plugins.framework import Narrowing, ReasonSet, Scores, Verdict, cures
 
 NAME = "NodeAffinity"
 CURES = cures(Event.NODE_ADD, Event.NODE_LABEL, Event.POD_UPDATE)
 NOT_ADDED = Reason("node(s) didn't match scheduler-enforced node affinity", CURES)
 NOT_MATCHED = Reason("node(s) didn't match Pod's node affinity/selector", CURES)
 CONFLICT = Reason("pod affinity terms conflict", cures(Event.POD_UPDATE))
-NOT_NAMED = Reason(f"node(s) didn't satisfy plugin(s) [{NAME}]", CURES)
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -48,14 +47,10 @@ def refuse(pod: PendingPod) -> ReasonSet:
     return found or ((CONFLICT,) if _named(affinity.required) == frozenset() else ())
 
 
-def narrow(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
+def narrow(pod: PendingPod) -> Narrowing | None:
     """Leave out all nodes but the ones that the required terms name, if every term names some."""
     named = _named(_affinity(pod).required)
-    if named is None:
-        return None
-    absent = np.ones(len(snapshot), np.bool_)
-    absent[[snapshot.nodes.rows[name] for name in named if name in snapshot.nodes.rows]] = False
-    return Verdict.where(absent, NOT_NAMED)
+    return None if named is None else Narrowing(named, CURES)
 
 
 def check(pod: PendingPod, snapshot: Snapshot, args: Args) -> Verdict | None:

@@ -80,7 +80,7 @@ def _affinity_scorer(name: str, weight: int, found: inter_pod_affinity.Args) -> 
 
 PLUGINS: Mapping[str, Plugin] = MappingProxyType(
     {
-        "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check)),
+        "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check, narrow=node_name.narrow)),
         "NodeUnschedulable": Plugin(filter=lambda name, _: Filter(name, node_unschedulable.check)),
         "TaintToleration": Plugin(
             filter=lambda name, _: Filter(name, taint_toleration.check), scorer=_taint_toleration, weight=3

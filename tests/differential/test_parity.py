@@ -20,7 +20,6 @@ from tests.differential.run import compared, shrunk
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
 OPEN: Mapping[str, str] = {
-    "NodeName": "a pod that names its node is told of the others that NodeName left them out, not that they differ",
     "MalformedPreference": "a preferred bound that is no number is an error of scoring, with two nodes or more only",
     "PodLevelResources": "NodeResourcesFit scores the pod to place by its containers, whatever it asks as a whole",
     "PodResize": "a bound pod holds the most of what it asks for, was allotted and uses",

@@ -9,7 +9,7 @@ from cluster_model.snapshot import Snapshot
 from cluster_model.verdict import Event
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
-from tests.build import affinity, node, pod, requirement, snapshot, term
+from tests.build import affinity, node, pod, requirement, said, snapshot, term
 
 NAMES = ("plain", "gold", "silver", "five")
 NOT_MATCHED = "node(s) didn't match Pod's node affinity/selector"
@@ -153,6 +153,21 @@ def test_names_that_exclude_one_another_refuse_the_pod(cluster: Snapshot) -> Non
 
     assert explain.sentence(decision) == "0/4 nodes are available: pod affinity terms conflict."
     assert (set(decision.rejectors), set(decision.cured_by)) == ({"NodeAffinity"}, {Event.POD_UPDATE})
+
+
+def test_a_node_named_twice_is_told_of_both(cluster: Snapshot) -> None:
+    decision = decide(pod(node="gold", **required(term(fields=by_name("gold")))), cluster, registry.profile())
+
+    assert said(decision)["five"] == "node(s) didn't satisfy plugin(s) [NodeAffinity NodeName]"
+    assert (decision.node, set(decision.rejectors)) == ("gold", {"NodeAffinity", "NodeName"})
+
+
+def test_a_node_named_against_the_terms_refuses_the_pod(cluster: Snapshot) -> None:
+    decision = decide(pod(node="five", **required(term(fields=by_name("gold")))), cluster, registry.profile())
+
+    why = "node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously"
+    assert explain.sentence(decision) == f"0/4 nodes are available: {why}."
+    assert (set(decision.rejectors), Event.NODE_ADD in decision.cured_by) == ({"NodeAffinity", "NodeName"}, True)
 
 
 def test_one_term_without_a_name_keeps_all_nodes_in(cluster: Snapshot) -> None:

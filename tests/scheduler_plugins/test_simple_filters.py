@@ -1,5 +1,6 @@
 """NodeName, NodeUnschedulable, TaintToleration and NodePorts, filter and score."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -24,10 +25,21 @@ def toleration(key: str = "", operator: str = "", value: str = "", effect: str =
 
 def test_a_pod_that_names_its_node_goes_nowhere_else() -> None:
     cluster = snapshot(node("a"), node("b"))
+    left_out = "node(s) didn't satisfy plugin(s) [NodeName]"
 
-    assert verdict("NodeName", cluster, node="b") == {"a": "node(s) didn't match the requested node name", "b": "fits"}
+    assert verdict("NodeName", cluster, node="b") == {"a": left_out, "b": "fits"}
     assert verdict("NodeName", cluster) == {"a": "fits", "b": "fits"}
-    assert "fits" not in verdict("NodeName", cluster, node="gone").values()
+    assert verdict("NodeName", cluster, node="gone") == {"a": left_out, "b": left_out}
+
+
+def test_without_its_say_beforehand_a_named_node_is_told_by_the_others() -> None:
+    profile = registry.profile(filters=("NodeName",), scorers=())
+    judging = tuple(dataclasses.replace(one, narrow=None) for one in profile.filters)
+    cluster = snapshot(node("a"), node("b"))
+
+    decision = decide(pod(node="b"), cluster, dataclasses.replace(profile, filters=judging))
+
+    assert said(decision) == {"a": "node(s) didn't match the requested node name", "b": "fits"}
 
 
 def test_cordoned_nodes_are_left_alone_unless_the_cordon_is_tolerated() -> None:
