@@ -242,6 +242,7 @@ class PodCondition(ApiObject, frozen=True):
 
 class PodStatus(ApiObject, frozen=True):
     phase: str = ""
+    start_time: str = ""
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
 

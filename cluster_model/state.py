@@ -4,15 +4,17 @@ Every method may be called again, late, or in another order with the same end. N
 one thread.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster_model import node_record, objects
+from cluster_model.budgets import BudgetTable
 from cluster_model.controller_objects import Namespace
 from cluster_model.namespaces import NamespaceTable
 from cluster_model.node_facts import Untrusted
 from cluster_model.node_record import NodeRecord
 from cluster_model.node_table import NodeTable
+from cluster_model.nominations import Nominations
 from cluster_model.pod import PendingPod
 from cluster_model.pod_counts import PodTable
 from cluster_model.pod_owners import Owner, OwnerTable
@@ -46,6 +48,8 @@ class ClusterState:
         self._namespaces = NamespaceTable()
         self._owners = OwnerTable()
         self.storage = StorageState(self._touch)
+        self.budgets = BudgetTable()
+        self.nominations = Nominations()
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
         self._generation = 0
@@ -136,6 +140,10 @@ class ClusterState:
         held = self._holdings.get(uid)
         return None if held is None else held.pod
 
+    def pods_on(self, node: str) -> tuple[PendingPod, ...]:
+        """Return the pods that count on a node, in no order."""
+        return tuple(self._holdings[uid].pod for uid in self._by_node.get(node, ()))
+
     def holdings(self) -> Mapping[str, Holding]:
         """Return what counts where, by pod UID; a copy."""
         return dict(self._holdings)
@@ -153,16 +161,45 @@ class ClusterState:
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; the same object until something changes."""
         if self._snapshot is None:
-            self._snapshot = Snapshot(
-                self._generation,
-                self._nodes.frozen(),
-                self._usage.frozen(),
-                self._pods.frozen(),
-                self._namespaces.frozen(),
-                self._owners.frozen(),
-                self.storage.frozen(),
-            )
+            self._snapshot = self._freeze()
         return self._snapshot
+
+    def supposing(self, gone: Iterable[PendingPod], come: Iterable[tuple[PendingPod, str]] = ()) -> Snapshot:
+        """Return the cluster as it would be without some pods that count, and with others on known nodes.
+
+        Nothing changes: snapshots taken before and after are the same.
+        """
+        kept = self.snapshot()
+        changes = [(pod, self._holdings[pod.pod.metadata.uid].node, -1) for pod in gone]
+        changes += [(pod, node, 1) for pod, node in come]
+        for pod, node, sign in changes:
+            self._count(pod, node, sign)
+        found = self._freeze()
+        for pod, node, sign in reversed(changes):
+            self._count(pod, node, -sign)
+        self._generation, self._snapshot = kept.generation, kept
+        return found
+
+    def _freeze(self) -> Snapshot:
+        return Snapshot(
+            self._generation,
+            self._nodes.frozen(),
+            self._usage.frozen(),
+            self._pods.frozen(),
+            self._namespaces.frozen(),
+            self._owners.frozen(),
+            self.storage.frozen(),
+        )
+
+    def _count(self, pod: PendingPod, node: str, sign: int) -> None:
+        """Let a pod count on a node (1), or no more (-1)."""
+        change = self._pods.count if sign > 0 else self._pods.release
+        change(pod, node)
+        row = self._nodes.rows.get(node)
+        if row is not None:
+            (self._usage.count if sign > 0 else self._usage.release)(row, pod.request)
+            self.storage.count(row, pod, sign)
+            self._touch()
 
     def _touch(self) -> None:
         self._generation += 1
@@ -214,27 +251,17 @@ class ClusterState:
     def _hold(self, uid: str, holding: Holding) -> None:
         self._holdings[uid] = holding
         self._by_node.setdefault(holding.node, set()).add(uid)
-        self._pods.count(holding.pod, holding.node)
-        row = self._nodes.rows.get(holding.node)
-        if row is not None:
-            self._usage.count(row, holding.pod.request)
-            self.storage.count(row, holding.pod, 1)
-            self._touch()
+        self._count(holding.pod, holding.node, 1)
 
     def _release(self, uid: str) -> frozenset[Event]:
         held = self._holdings.pop(uid, None)
         if held is None:
             return NOTHING
-        self._pods.release(held.pod, held.node)
         there = self._by_node[held.node]
         there.discard(uid)
         if not there:
             del self._by_node[held.node]
-        row = self._nodes.rows.get(held.node)
-        if row is not None:
-            self._usage.release(row, held.pod.request)
-            self.storage.count(row, held.pod, -1)
-            self._touch()
+        self._count(held.pod, held.node, -1)
         return frozenset({Event.ASSIGNED_POD_DELETE})
 
 

@@ -22,17 +22,22 @@ def sentence(decision: Decision) -> str:
         return NO_NODES
     if decision.refused:
         return f"0/{nodes} nodes are available: {', '.join(_texts(decision.table[0]))}."
-    counted = ", ".join(sorted(f"{count} {text}" for text, count in reasons(decision).items()))
-    return f"0/{nodes} nodes are available: {counted}."
+    return counted(nodes, reasons(decision))
+
+
+def counted(nodes: int, texts: Mapping[str, int]) -> str:
+    """Say of how many nodes each text is true, sorted as strings: the tenth of anything comes before the second."""
+    listed = ", ".join(sorted(f"{count} {text}" for text, count in texts.items()))
+    return f"0/{nodes} nodes are available: {listed}."
 
 
 def reasons(decision: Decision) -> Mapping[str, int]:
     """Count the nodes that each text was said of; a node short of several things counts for each."""
-    counted: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for rejection, nodes in decision.counts():
         for text in _texts(rejection):
-            counted[text] += nodes
-    return counted
+            found[text] += nodes
+    return found
 
 
 def table(decision: Decision, most: int = MOST_ROWS) -> str:

@@ -73,12 +73,21 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """On how many nodes preemption looks for candidates: a share of those where it may help, and at least so many."""
+
+    percentage: int = 10
+    least: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The plugins that decide for one scheduler name, in their order."""
 
     scheduler_name: str
     filters: tuple[Filter, ...]
     scorers: tuple[Scorer, ...]
+    preemption: Sampling | None = None  # None: it evicts nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,11 @@ class Decision:
         """Return why one node was rejected, None if it fits."""
         code = int(self.codes[self.snapshot.nodes.rows[node]])
         return None if code == FITS else self.table[code - 1]
+
+
+def hopeless(plugin: str, text: str) -> Rejection:
+    """Build a rejection that nothing known in advance cures."""
+    return Rejection(plugin, (Reason(text, frozenset()),))
 
 
 def code_type(sets: int) -> np.dtype[np.unsignedinteger]:
