@@ -93,7 +93,7 @@ class Affinity:
                     if value is not None:
                         pair = (term.topology_key, value)
                         worth[pair] = worth.get(pair, 0) + weight
-        if not worth:
+        if not worth or not fitting:
             return {}
         return normalised({place.node.metadata.name: self.raw(place, worth) for place in fitting})
 
