@@ -48,7 +48,7 @@ def check(text: str, ours: Mapping[str, frozenset[str]], alone: bool = False) ->
 def _profile(index: int, content: Mapping[str, Any], decoded: Decoded) -> ProfileRead:
     typed = [decoded.typed.get((index, place)) for place in range(len(content.get("pluginConfig", ())))]
     filled = tuple(
-        None if args is None else defaults.BY_NAME[configured["name"]](args)
+        None if args is None else defaults.BY_NAME.get(configured["name"], dict)(args)
         for args, configured in zip(typed, content.get("pluginConfig", ()), strict=True)
     )
     sets = merging.read(content.get("plugins", {}), f"profiles[{index}].plugins")

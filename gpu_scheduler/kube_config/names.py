@@ -6,7 +6,7 @@ Source: the reference, section 2.4, and the interfaces that the plugins of 1.37.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from gpu_scheduler.kube_config.schema import V1
+from gpu_scheduler.kube_config.schema import GROUP, V1
 
 _FILTER = ("preFilter", "filter")
 _SCORE = ("preScore", "score")
@@ -63,24 +63,25 @@ DEFAULTS: tuple[tuple[str, int | None], ...] = tuple(
 )
 
 # Volume limits of one kind of disk each, all of which NodeVolumeLimits checks today.
-INVALID_IN_V1 = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
-TODAY: Mapping[str, str] = MappingProxyType(dict.fromkeys(INVALID_IN_V1, "NodeVolumeLimits"))
-# Its own plugins of earlier releases: in v1 no other's, but gone.
-GONE = (
-    "DefaultPodTopologySpread",
-    "NodeLabel",
-    "NodePreferAvoidPods",
-    "NodeResourcesLeastAllocated",
-    "NodeResourcesMostAllocated",
-    "RequestedToCapacityRatio",
-    "SelectorSpread",
-    "ServiceAffinity",
+DISK_LIMITS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+TODAY: Mapping[str, str] = MappingProxyType(dict.fromkeys(DISK_LIMITS, "NodeVolumeLimits"))
+SCORES_BEFORE_FIT = ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio")
+_REMOVED_IN_V1BETA2 = ("NodeLabel", "ServiceAffinity", "NodePreferAvoidPods", *SCORES_BEFORE_FIT)
+# Names that a version refuses by a rule of its own, and the version that the rule names.
+INVALID: Mapping[str, tuple[tuple[str, ...], str]] = MappingProxyType(
+    {
+        V1: (DISK_LIMITS, V1),
+        "v1beta3": (_REMOVED_IN_V1BETA2, f"{GROUP}/v1beta2"),
+        "v1beta2": (_REMOVED_IN_V1BETA2, f"{GROUP}/v1beta2"),
+    }
 )
+# Its own plugins of earlier releases: in v1 no other's, but gone.
+GONE = (*_REMOVED_IN_V1BETA2, "DefaultPodTopologySpread", "SelectorSpread")
 
 
 def missing(version: str) -> frozenset[str]:
     """Return the names that no plugin can have in a file of that version."""
-    return frozenset({"", "*", *(INVALID_IN_V1 if version == V1 else ()), *(GONE if version == V1 else ())})
+    return frozenset({"", "*", *INVALID.get(version, ((), ""))[0], *(GONE if version == V1 else ())})
 
 
 def today(name: str, version: str) -> str:

@@ -183,6 +183,18 @@ SPREAD_CONSTRAINT = struct(
 )
 
 
+def _args_of_v1beta1(resource: Type, point: Type) -> dict[str, dict[str, Type | Field]]:
+    """Return the args of plugins that the next version removed."""
+    labels = ("presentLabels", "absentLabels", "presentLabelsPreference", "absentLabelsPreference")
+    return {
+        "NodeLabel": dict.fromkeys(labels, many(TEXT)),
+        "NodeResourcesLeastAllocated": {"resources": many(resource)},
+        "NodeResourcesMostAllocated": {"resources": many(resource)},
+        "RequestedToCapacityRatio": {"shape": many(point), "resources": many(resource)},
+        "ServiceAffinity": dict.fromkeys(("affinityLabels", "antiAffinityLabelsPreference"), many(TEXT)),
+    }
+
+
 # What a beta version does not have yet: args of a plugin, or one field of them.
 LATER: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
@@ -203,32 +215,38 @@ def plugin_args(version: str) -> Mapping[str, Type]:
     """Return the types of the args of all plugins that have some, by kind."""
     resource = struct(f"{version}.ResourceSpec", {"name": TEXT, "weight": INT64})
     point = struct(f"{version}.UtilizationShapePoint", {"utilization": INT32, "score": INT32})
-    ratio = struct(f"{version}.RequestedToCapacityRatioParam", {"shape": many(point)})
-    strategy = struct(
-        f"{version}.ScoringStrategy",
-        {"type": named(f"{version}.ScoringStrategyType"), "resources": many(resource)},
-        {"requestedToCapacityRatio": optional(ratio)},
-    )
-    defaulting = named(f"{version}.PodTopologySpreadConstraintsDefaulting")
-    fields: dict[str, dict[str, Type | Field]] = {
-        "DefaultPreemption": dict.fromkeys(
-            ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"), optional(INT32)
-        ),
-        "DynamicResources": dict.fromkeys(("filterTimeout", "bindingTimeout"), optional(DURATION)),
-        "InterPodAffinity": {"hardPodAffinityWeight": optional(INT32), "ignorePreferredTermsOfExistingPods": FLAG},
-        "NodeAffinity": {"addedAffinity": optional(NODE_AFFINITY)},
-        "NodeResourcesBalancedAllocation": {"resources": many(resource)},
-        "NodeResourcesFit": {
-            "ignoredResources": many(TEXT),
-            "ignoredResourceGroups": many(TEXT),
-            "scoringStrategy": optional(strategy),
-        },
-        "PodTopologySpread": {"defaultConstraints": many(SPREAD_CONSTRAINT), "defaultingType": defaulting},
-        "VolumeBinding": {"bindTimeoutSeconds": optional(INT64), "shape": many(point)},
-    }
+    fields = _fields_of_args(version, resource, point)
+    if version == "v1beta1":
+        fields |= _args_of_v1beta1(resource, point)
     for name, later in LATER.get(version, ()):
         if later:
             del fields[name][later]
         else:
             del fields[name]
     return {f"{name}Args": struct(f"{version}.{name}Args", META, of) for name, of in fields.items()}
+
+
+def _fields_of_args(version: str, resource: Type, point: Type) -> dict[str, dict[str, Type | Field]]:
+    ratio = struct(f"{version}.RequestedToCapacityRatioParam", {"shape": many(point)})
+    strategy = struct(
+        f"{version}.ScoringStrategy",
+        {"type": named(f"{version}.ScoringStrategyType"), "resources": many(resource)},
+        {"requestedToCapacityRatio": optional(ratio)},
+    )
+    candidates = ("minCandidateNodesPercentage", "minCandidateNodesAbsolute")
+    return {
+        "DefaultPreemption": dict.fromkeys(candidates, optional(INT32)),
+        "DynamicResources": dict.fromkeys(("filterTimeout", "bindingTimeout"), optional(DURATION)),
+        "InterPodAffinity": {"hardPodAffinityWeight": optional(INT32), "ignorePreferredTermsOfExistingPods": FLAG},
+        "NodeAffinity": {"addedAffinity": optional(NODE_AFFINITY)},
+        "NodeResourcesBalancedAllocation": {"resources": many(resource)},
+        "NodeResourcesFit": {
+            **dict.fromkeys(("ignoredResources", "ignoredResourceGroups"), many(TEXT)),
+            "scoringStrategy": optional(strategy),
+        },
+        "PodTopologySpread": {
+            "defaultConstraints": many(SPREAD_CONSTRAINT),
+            "defaultingType": named(f"{version}.PodTopologySpreadConstraintsDefaulting"),
+        },
+        "VolumeBinding": {"bindTimeoutSeconds": optional(INT64), "shape": many(point)},
+    }

@@ -6,11 +6,12 @@ from typing import Any
 
 from gpu_scheduler.kube_config import args_validation, go_text, rules, schema
 from gpu_scheduler.kube_config.merging import Entry, PluginSet
-from gpu_scheduler.kube_config.names import INVALID_IN_V1
+from gpu_scheduler.kube_config.names import INVALID
 from gpu_scheduler.kube_config.rules import invalid, required
 from gpu_scheduler.kube_config.trees import Items, Members
 
 OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
+LOCKS_OF_OLD: Mapping[str, tuple[str, ...]] = {"v1beta1": OLD_LOCKS, "v1beta2": OLD_LOCKS, "v1beta3": OLD_LOCKS[2:]}
 POINTS_CHECKED = ("preEnqueue", *schema.OLD_POINTS, "podGroupPostFilter")
 
 
@@ -54,7 +55,7 @@ def _election(election: Mapping[str, Any], version: str) -> Iterator[str]:
         shown = go_text.duration(deadline)  # its slip: the deadline stands where the lease is meant
         yield invalid("leaderElection.leaseDuration", shown, "must be greater than `RenewDeadline`")
     lock = election["resourceLock"]
-    if lock != "leases" and not (version in ("v1beta1", "v1beta2") and lock in OLD_LOCKS):
+    if lock not in ("leases", *LOCKS_OF_OLD.get(version, ())):
         yield invalid("leaderElection.resourceLock", lock, 'resourceLock value must be "leases"')
 
 
@@ -77,9 +78,9 @@ def _profile(path: str, version: str, profile: ProfileRead) -> Iterator[str]:
     if not profile.name:
         yield required(f"{path}.schedulerName")
     yield from _percentage(f"{path}.percentageOfNodesToScore", profile.content)
-    gone = INVALID_IN_V1 if version == schema.V1 else ()
+    gone, since = INVALID.get(version, ((), ""))
     group_version = f"{schema.GROUP}/{version}"
-    rule = f'was invalid in version "{version}" (KubeSchedulerConfiguration is version "{group_version}")'
+    rule = f'was invalid in version "{since}" (KubeSchedulerConfiguration is version "{group_version}")'
     for point in POINTS_CHECKED:
         for index, entry in enumerate(profile.sets.get(point, PluginSet()).enabled):
             if entry.name in gone:

@@ -24,7 +24,7 @@ LABELS = (
     "/x",
     "a/b/c",
 )
-NAMES = (*names.POINTS, *names.POINTS, *names.INVALID_IN_V1, "NodeLabel", "Nobody", "*", "")
+NAMES = (*names.POINTS, *names.POINTS, *names.DISK_LIMITS, "NodeLabel", "Nobody", "*", "")
 WORDS: dict[str, tuple[str, ...]] = {
     "type": ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "Best", ""),
     "defaultingType": ("List", "List", "List", "System", "Other"),

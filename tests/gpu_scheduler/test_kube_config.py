@@ -1,13 +1,15 @@
 """kube-scheduler's verdict without its binary: what each version knows, and its words for what goes wrong."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster_model.verdict import BadRequest
 from gpu_scheduler import config, profiles
-from gpu_scheduler.kube_config import check, go_text, names
+from gpu_scheduler.kube_config import check, go_text, names, schema
 from gpu_scheduler.kube_config.check import Verdict
+from scheduler_plugins import registry
 from tests.gpu_scheduler import configurations
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -53,6 +55,9 @@ def test_any_other_is_refused_by_its_name(version: str) -> None:
         ("profiles: [{plugins: {placementFeasible: {}}}]", set()),
         ("profiles: [{plugins: {unreserve: {}}}]", set()),
         ("leaderElection: {resourceLock: endpoints}", {"v1beta1", "v1beta2"}),
+        ("leaderElection: {resourceLock: endpointsleases}", {"v1beta1", "v1beta2", "v1beta3"}),
+        ("profiles: [{plugins: {score: {enabled: [{name: NodeResourcesMostAllocated}]}}}]", {"v1beta1"}),
+        ("profiles: [{pluginConfig: [{name: ServiceAffinity, args: {x: 1}}]}]", {"v1"}),
         ("profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]", {"v1beta1", "v1beta2", "v1beta3"}),
         ("profiles: [{plugins: {score: {enabled: [{name: SelectorSpread}]}}}]", {"v1beta1", "v1beta2", "v1beta3"}),
         (
@@ -227,3 +232,11 @@ def test_whatever_loads_there_starts_here_unless_a_rule_of_our_own_says_why() ->
 def test_defaults_are_in_the_order_in_which_they_run() -> None:
     assert [name for name, _ in names.DEFAULTS[:3]] == ["SchedulingGates", "PrioritySort", "NodeName"]
     assert names.DEFAULTS[-1][0] == "NodeDeclaredFeatures"
+
+
+@pytest.mark.parametrize("name", sorted(registry.PLUGINS.keys() & names.POINTS.keys()))
+def test_a_plugin_takes_the_args_that_the_check_knows(name: str) -> None:
+    declared = schema.plugin_args("v1").get(f"{name}Args")
+    known = set(declared.fields) - {"kind", "apiVersion"} if declared else set()
+
+    assert {field.encode_name for field in msgspec.structs.fields(registry.PLUGINS[name].args)} == known
