@@ -67,11 +67,17 @@ def important(pod: PendingPod, source: Source, number: int) -> PendingPod:
     return PendingPod.read(msgspec.structs.replace(raw, metadata=meta, spec=spec, status=status))
 
 
+def node(name: str, gpus: int = 1, **more: str) -> objects.Node:
+    return build.node(name, gpus=gpus, allocatable={"cpu": "8", "memory": "32Gi", "pods": "110", **more})
+
+
 def scene(source: Source) -> Scene:
-    nodes = tuple(generate.node(source, name) for name in generate.NODE_NAMES[: source.of((1, 2, 3))])
+    named = generate.NODE_NAMES[: source.of((1, 2, 3))]
+    nodes = tuple(generate.node(source, name) if source.seldom() else node(name, source.of((1, 2))) for name in named)
     names = [node.metadata.name for node in nodes]
-    pods = [important(generate.pod(source, f"r{n}", source.of(names)), source, n) for n in range(source.of((2, 4, 7)))]
-    pod = important(generate.pod(source), source, 0)
+    pods = [important(generate.pod(source, f"r{n}", source.of(names)), source, n) for n in range(source.of((3, 6, 9)))]
+    plain = build.pod("pending", gpu=source.of((0, 1, 2)), requests={"cpu": source.of(("1", "5", "8"))})
+    pod = important(plain if not source.seldom() else generate.pod(source), source, 0)
     allowed = tuple((app, source.of((0, 1))) for app in APPS if source.seldom(2))
     waiting = [important(generate.pod(source, "w"), source, 0)] if source.seldom() else []
     return Scene(nodes, tuple(pods), pod, allowed, tuple((one, source.of(names)) for one in waiting))
@@ -105,9 +111,9 @@ def twin(found: Scene, name: str) -> tuple[list[str], int] | None:
     there.sort(key=priority, reverse=True)
     left, beyond = dict(found.allowed), set()
     for one in there:
-        app = one.pod.metadata.labels.get("app", "")
+        app = one.pod.metadata.labels.get("app", "") if one.pod.metadata.namespace == "default" else ""
         left[app] = left.get(app, 99) - 1
-        if left[app] < 0 and one.pod.metadata.namespace == "default":
+        if left[app] < 0:
             beyond.add(uid(one))
     for one in [*(one for one in there if uid(one) in beyond), *(one for one in there if uid(one) not in beyond)]:
         if fits(found, name, gone - {uid(one)}):
@@ -141,10 +147,6 @@ def test_candidates_equal_the_twins(found: Scene) -> None:
 def test_candidates_equal_the_twins_in_many_clusters() -> None:
     outcomes = [compare(scene(generate.seeded(seed))) for seed in range(600)]
     assert min(outcomes.count("chosen"), outcomes.count("none")) > 30
-
-
-def node(name: str, gpus: int = 1, **more: str) -> objects.Node:
-    return build.node(name, gpus=gpus, allocatable={"cpu": "8", "memory": "32Gi", "pods": "110", **more})
 
 
 def running(name: str, on: str, rank: int = 0, gpu: int = 1, started: str = "2026-01-01T00:00:00Z") -> PendingPod:
