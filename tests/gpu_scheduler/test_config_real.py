@@ -1,7 +1,6 @@
 """Our verdict on configurations is the real kube-scheduler's: the same files load, and the others fail in its words.
 
-Go's maps have no order: where it stops at one of several errors or tells them in any order, the comparison does not
-mind.
+Go's maps have no order: several errors may be told in any, and the comparison does not mind.
 """
 
 import re
