@@ -9,7 +9,7 @@ from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod
 from scheduler_plugins import explain
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision, Profile
+from scheduler_plugins.framework import Decision, PluginError, Profile
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,8 @@ class Cycle:
         started = self._now()
         try:
             self._settle(queued, self._decide(queued), started)
+        except PluginError as failed:
+            self._failed(queued, failed, started)
         except Exception as bug:  # noqa: BLE001 - the outermost frame of a pod's attempt: one pod fails, not the process
             self._broken(queued, bug, started)
         return True
@@ -104,13 +106,23 @@ class Cycle:
             quoted(sentence),
         )
 
+    def _failed(self, queued: QueuedPod, failed: PluginError, started: float) -> None:
+        """No verdict, so not unschedulable: the pod is tried again after a while, as if a call had failed."""
+        meta = queued.pending.pod.metadata
+        message = quoted(failed)
+        log.warning("attempt failed pod=%s/%s attempt=%d error=%s", meta.namespace, meta.name, queued.attempts, message)
+        self._no_verdict(queued, str(failed), started)
+
     def _broken(self, queued: QueuedPod, bug: Exception, started: float) -> None:
         meta = queued.pending.pod.metadata
         log.exception("attempt broke pod=%s/%s attempt=%d", meta.namespace, meta.name, queued.attempts)
+        self._no_verdict(queued, f"{type(bug).__name__}: {bug}", started)
+
+    def _no_verdict(self, queued: QueuedPod, message: str, started: float) -> None:
         profile = queued.pending.pod.spec.scheduler_name
         self._books.metrics.ended("error", profile, self._now() - started)
         self._books.queue.fail(queued)
-        self._books.reports.failed(queued, "SchedulerError", f"{type(bug).__name__}: {bug}")
+        self._books.reports.failed(queued, "SchedulerError", message)
 
     async def _idle(self) -> None:
         self._news.clear()

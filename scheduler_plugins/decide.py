@@ -13,6 +13,7 @@ from scheduler_plugins.framework import (
     Codes,
     Decision,
     Filter,
+    PluginError,
     Profile,
     Rejection,
     Scores,
@@ -26,7 +27,8 @@ Judged: TypeAlias = tuple[tuple[str, ...], Verdict]  # the names of the plugins,
 def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
     """Choose a node for the pod, or say of every node why not.
 
-    Ties go to the first row. A single feasible node is scored like any other, so that it can be explained.
+    Ties go to the first row. A single feasible node is scored like any other, so that it can be explained. Raises
+    PluginError where a plugin cannot judge the pod: that is no verdict.
     """
     refusal = narrowing.refusal(pod, snapshot, profile.filters) if len(snapshot) else None
     if refusal is not None:
@@ -35,9 +37,19 @@ def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
     rows: Rows = np.flatnonzero(codes == FITS)
     if not len(rows):
         return Decision(pod, snapshot, profile, codes, table, rows, {}, np.zeros(0, np.int64), None)
-    scores = score(pod, snapshot, profile, rows)
+    scores = _scores(pod, snapshot, profile, rows)
     total = weigh(profile, scores, len(rows))
     return Decision(pod, snapshot, profile, codes, table, rows, scores, total, int(total.argmax()))
+
+
+def _scores(pod: PendingPod, snapshot: Snapshot, profile: Profile, rows: Rows) -> dict[str, Scores]:
+    """Score the feasible rows. A single one needs no score to win, so one that cannot be given stops nothing."""
+    try:
+        return score(pod, snapshot, profile, rows)
+    except PluginError:
+        if len(rows) > 1:
+            raise
+        return {}
 
 
 def score(pod: PendingPod, snapshot: Snapshot, profile: Profile, rows: Rows) -> dict[str, Scores]:

@@ -14,8 +14,8 @@ from cluster_model.objects import NodeSelector, NodeSelectorTerm, PreferredSched
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import NodeColumns, Rows, Snapshot
 from cluster_model.verdict import Event, Problem, Reason
-from scheduler_plugins import plugin_args, selectors
-from scheduler_plugins.framework import Narrowing, ReasonSet, Scores, Verdict, cures
+from scheduler_plugins import plugin_args, selector_errors, selectors
+from scheduler_plugins.framework import Narrowing, PluginError, ReasonSet, Scores, Verdict, cures
 
 NAME = "NodeAffinity"
 CURES = cures(Event.NODE_ADD, Event.NODE_LABEL, Event.POD_UPDATE)
@@ -40,11 +40,8 @@ class Args(plugin_args.Args, frozen=True):
 
 
 def refuse(pod: PendingPod) -> ReasonSet:
-    """Refuse a pod whose terms name nodes that exclude one another, or whose preferred terms cannot be read."""
-    affinity = _affinity(pod)
-    malformed = _problems_of_preferred(affinity.preferred, f"spec.affinity.nodeAffinity.{PREFERRED}")
-    found = tuple(Reason(str(problem), CONFLICT.cured_by) for problem in malformed)
-    return found or ((CONFLICT,) if _named(affinity.required) == frozenset() else ())
+    """Refuse a pod whose terms name nodes that exclude one another."""
+    return (CONFLICT,) if _named(_affinity(pod).required) == frozenset() else ()
 
 
 def narrow(pod: PendingPod) -> Narrowing | None:
@@ -63,7 +60,10 @@ def check(pod: PendingPod, snapshot: Snapshot, args: Args) -> Verdict | None:
 
 
 def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores | None:
-    """Sum the weights of the preferred terms that match, the profile's and the pod's."""
+    """Sum the weights of the preferred terms that match, the profile's and the pod's; those must be readable."""
+    wrong = selector_errors.of_preferred(_affinity(pod).preferred)
+    if wrong:
+        raise PluginError(f'running PreScore plugin "{NAME}": {wrong}')
     terms = args.added_affinity.preferred + _affinity(pod).preferred
     if not terms:
         return None

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
+from cluster_model.go_text import json_text
+from cluster_model.go_text import quoted as quoted
 from gpu_scheduler.kube_config.trees import Items, Members, Number
 
 SECOND = 1_000_000_000  # in nanoseconds, as are all durations here
@@ -18,7 +20,6 @@ _UNITS = {
     "m": 60 * SECOND,
     "h": 3600 * SECOND,
 }
-_SHORT = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 _UNIT = re.compile(r"[^.0-9]+")
 _MAX = 2**63
@@ -26,24 +27,6 @@ _MAX = 2**63
 
 class BadDuration(ValueError):
     """A duration that Go refuses; says so in Go's words."""
-
-
-def quoted(text: str) -> str:
-    """Quote as Go's %q does."""
-    return f'"{"".join(_escaped(letter) for letter in text)}"'
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    if letter in _SHORT:
-        return _SHORT[letter]
-    if letter == " " or (letter.isprintable() and letter != "\ufffd"):
-        return letter
-    code = ord(letter)
-    if code < ord(" ") or code == 0x7F:
-        return f"\\x{code:02x}"
-    return letter if code == 0xFFFD else (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
 def as_json(value: object) -> str:
@@ -61,10 +44,7 @@ def as_json(value: object) -> str:
             return "{" + ",".join(f"{as_json(name)}:{as_json(one)}" for name, one in value.items()) + "}"
         case float():
             return float_text(value)
-    text = json.dumps(value, ensure_ascii=False)
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return json_text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def float_text(value: float) -> str:

@@ -10,7 +10,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from scheduler_plugins import explain
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision, Rejection
+from scheduler_plugins.framework import Decision, PluginError, Rejection
 from tests.differential import profiles
 from tests.differential.answers import FrameworkAnswer, Status
 from tests.differential.framework import Case
@@ -49,16 +49,23 @@ def differences(case: Case, answer: FrameworkAnswer) -> tuple[Difference, ...]:
     """Return all that differs, most telling first."""
     if answer.error:
         return (Difference("case", answer.error, ""),)
-    return tuple(_differences(answer, ours(case, answer)))
+    try:
+        decision = ours(case, answer)
+    except PluginError as failed:
+        return tuple(_unequal("error", _error(answer), str(failed)))
+    return tuple(_differences(answer, decision))
+
+
+def _error(theirs: FrameworkAnswer) -> str:
+    return theirs.message if theirs.reason == "SchedulerError" else ""
 
 
 def _differences(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Difference]:
     said = {name: decision.rejection(name) for name in decision.snapshot.names}
     for name, rejection in said.items():
         yield from _verdicts(name, theirs.rejected.get(name), rejection)
-    if theirs.reason == "SchedulerError" or theirs.score_error:
-        yield Difference("error", theirs.message or theirs.score_error, "")
-    elif decision.fits:
+    yield from _unequal("error", _error(theirs), "")
+    if decision.fits and not theirs.score_error:
         yield from _scores(theirs, decision)
     yield from _unequal("sentence", _sentence(theirs), explain.sentence(decision))
     yield from _chosen(theirs, decision)

@@ -9,7 +9,7 @@ import pytest
 from cluster_model.verdict import Event
 from gpu_scheduler.queue import Pool
 from scheduler_plugins import registry
-from scheduler_plugins.framework import Filter, Profile
+from scheduler_plugins.framework import Filter, PluginError, Profile
 from tests.gpu_scheduler.build import node, pending
 from tests.gpu_scheduler.fakes import World
 
@@ -23,6 +23,10 @@ def with_world(test: Callable[[World], Awaitable[None]], **found: Any) -> None:
 
 def explode(*_: object) -> None:
     raise ZeroDivisionError("a plugin's bug")
+
+
+def give_up(*_: object) -> None:
+    raise PluginError('running "Unsure" filter plugin: 100% unclear')
 
 
 BROKEN = Profile("gpu-scheduler", (Filter("Broken", explode),), ())
@@ -94,6 +98,20 @@ def test_without_nodes_a_pod_waits_for_the_first_one() -> None:
         assert world.queue.wake({Event.NODE_ADD}) == 1
 
     with_world(test)
+
+
+def test_what_a_plugin_cannot_judge_is_an_error_in_its_words_and_no_verdict() -> None:
+    async def test(world: World) -> None:
+        world.nodes()
+        world.queue.put(pending())
+        assert world.cycle.step()
+        await world.settle()
+        assert world.queue.counts()[Pool.ERROR_BACKOFF] == 1
+        assert world.recorder.notes("FailedScheduling") == ['running "Unsure" filter plugin: 100% unclear']
+        assert world.client.patches[0][1]["status"]["conditions"][0]["reason"] == "SchedulerError"
+        assert world.sample("scheduler_schedule_attempts_total", result="error", profile="gpu-scheduler") == 1
+
+    with_world(test, profile=Profile("gpu-scheduler", (Filter("Unsure", give_up),), ()))
 
 
 def test_a_plugin_that_raises_fails_its_pod_with_an_error_and_not_the_process() -> None:

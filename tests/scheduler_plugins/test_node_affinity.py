@@ -9,6 +9,7 @@ from cluster_model.snapshot import Snapshot
 from cluster_model.verdict import Event
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
+from scheduler_plugins.framework import PluginError
 from tests.build import affinity, node, pod, requirement, said, snapshot, term
 
 NAMES = ("plain", "gold", "silver", "five")
@@ -197,16 +198,24 @@ def test_an_empty_wish_meets_nothing_and_no_wishes_skip_the_pod(cluster: Snapsho
     assert preferred(cluster) is None
 
 
-def test_a_malformed_wish_refuses_the_pod_where_it_stands(cluster: Snapshot) -> None:
-    wish = affinity(preferred=[(1, term()), (7, term(requirement("tier", "Within", "gold")))])
+def test_a_malformed_wish_is_no_verdict_but_an_error(cluster: Snapshot) -> None:
+    wish = affinity(preferred=[(1, term()), (7, term(requirement("tier", "Gt", "ten")))])
 
-    sentence = explain.sentence(decide(pod(affinity=wish), cluster, registry.profile()))
+    with pytest.raises(PluginError) as raised:
+        decide(pod(affinity=wish), cluster, registry.profile())
 
-    assert sentence == (
-        "0/4 nodes are available: spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[1]"
-        '.preference.matchExpressions[0].operator: Invalid value: "Within": '
-        "must be one of: In, NotIn, Exists, DoesNotExist, Gt, Lt."
+    assert str(raised.value) == (
+        'running PreScore plugin "NodeAffinity": [1].matchExpressions[0].values[0]: Invalid value: "ten": '
+        "for 'Gt', 'Lt' operators, the value must be an integer"
     )
+
+
+def test_a_malformed_wish_does_not_matter_where_one_node_fits(cluster: Snapshot) -> None:
+    wish = affinity(term(fields=by_name("gold")), preferred=[(7, term(requirement("tier", "Gt", "ten")))])
+
+    decision = decide(pod(affinity=wish), cluster, registry.profile())
+
+    assert (decision.node, decision.scores) == ("gold", {})
 
 
 def test_a_wish_without_weight_is_not_read(cluster: Snapshot) -> None:
