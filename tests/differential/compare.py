@@ -65,7 +65,9 @@ def _differences(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Differ
     for name, rejection in said.items():
         yield from _verdicts(name, theirs.rejected.get(name), rejection)
     yield from _unequal("error", _error(theirs), "")
-    if decision.fits and not theirs.score_error:
+    if theirs.score_error and decision.scores:
+        yield Difference("error", theirs.score_error, "")
+    elif decision.fits and not theirs.score_error:
         yield from _scores(theirs, decision)
     yield from _unequal("sentence", _sentence(theirs), explain.sentence(decision))
     yield from _chosen(theirs, decision)
