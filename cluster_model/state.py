@@ -110,25 +110,29 @@ class ClusterState:
         held = self._holdings.get(uid)
         return self._release(uid) if held is not None and held.assumed else NOTHING
 
-    def set_namespace(self, namespace: Namespace) -> None:
+    def set_namespace(self, namespace: Namespace) -> frozenset[Event]:
         """Take a namespace as it is now. No rejection waits for one: kube-scheduler's hints do not either."""
         if self._namespaces.set(namespace):
             self._touch()
+        return NOTHING
 
-    def remove_namespace(self, name: str) -> None:
+    def remove_namespace(self, name: str) -> frozenset[Event]:
         """Forget a namespace."""
         if self._namespaces.remove(name):
             self._touch()
+        return NOTHING
 
-    def set_owner(self, owner: Owner) -> None:
+    def set_owner(self, owner: Owner) -> frozenset[Event]:
         """Take a Service or a controller as it is now; what it selects is spread by default."""
         if self._owners.set(owner):
             self._touch()
+        return NOTHING
 
-    def remove_owner(self, owner: Owner) -> None:
+    def remove_owner(self, owner: Owner) -> frozenset[Event]:
         """Forget a Service or a controller."""
         if self._owners.remove(owner):
             self._touch()
+        return NOTHING
 
     def holds(self, uid: str) -> str | None:
         """Return the name of the node that a pod counts on."""

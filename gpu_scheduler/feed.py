@@ -114,7 +114,10 @@ class Feed:
 def _only_its_status(new: objects.Pod, old: objects.Pod) -> bool:
     """Whether nothing is new that counts: the pod runs where it ran and asks for what it asked for."""
     node = new.spec.node_name
-    return bool(node) and node == old.spec.node_name and new.status.phase not in TERMINAL and _same_request(new, old)
+    stays = bool(node) and node == old.spec.node_name and new.status.phase not in TERMINAL
+    # One on its way out holds what it held, but no longer counts for spreading.
+    leaving = new.metadata.deletion_timestamp != old.metadata.deletion_timestamp
+    return stays and not leaving and _same_request(new, old)
 
 
 def _same_request(new: objects.Pod, old: objects.Pod) -> bool:

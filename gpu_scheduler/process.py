@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from gpu_scheduler.levels import Sources, read
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
+from gpu_scheduler.surroundings import Surroundings
 from gpu_scheduler.watches import Watch
 from kube_client import binding
 from kube_client.client import Client
@@ -116,7 +118,8 @@ class Scheduler:
         nodes, pods = Reflector(client, NODES), Reflector(client, PODS)
         self._nodes = Watch(nodes, feed.node, news)
         self._pods = Watch(pods, feed.pod, news)
-        counts = {"nodes": nodes.counts, "pods": pods.counts}
+        self._around = Surroundings(client, state, queue, news)
+        counts = {"nodes": nodes.counts, "pods": pods.counts, **self._around.counts}
         sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts)
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
         self._metrics = metrics
@@ -140,11 +143,13 @@ class Scheduler:
         log.info("stopped")
 
     def _background(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._nodes.run(), self._pods.run(), *(recorder.run() for recorder in self._recorders.values())]
+        watches: list[Watch[Any]] = [self._nodes, self._pods, *self._around.watches.values()]
+        return [*(watch.run() for watch in watches), *(recorder.run() for recorder in self._recorders.values())]
 
     async def _term(self) -> None:
         """Decide while we lead: first catch up with what the leader before us has bound, at last wait for our binds."""
         await self._nodes.synced()
+        await self._around.synced()
         await self._pods.relist()
         gc.freeze()  # what the lists have brought lives long: the collector need not look through it again and again
         log.info("deciding")
@@ -158,11 +163,13 @@ class Scheduler:
         return {"leaderElection": self._leadership.unhealthy}
 
     def _ready(self) -> dict[str, server.Check]:
-        return {
-            "nodes": lambda: None if self._nodes.healthy else "not in step with the API server",
-            "pods": lambda: None if self._pods.healthy else "not in step with the API server",
-            "shutdown": lambda: "stopping" if self._stopping else None,
-        }
+        watches: dict[str, Watch[Any]] = {"nodes": self._nodes, "pods": self._pods, **self._around.watches}
+        in_step = {name: partial(_in_step, watch) for name, watch in watches.items()}
+        return {**in_step, "shutdown": lambda: "stopping" if self._stopping else None}
+
+
+def _in_step(watch: Watch[Any]) -> str | None:
+    return None if watch.healthy else "not in step with the API server"
 
 
 def _recorders(client: Client, profiles: Mapping[str, Profile]) -> dict[str, Recorder]:

@@ -105,6 +105,12 @@ def pod(name: str, gpus: int = 1, **spec: Any) -> Json:
     return {"metadata": metadata, "spec": {"schedulerName": "gpu-scheduler", "containers": containers, **spec}}
 
 
+def labelled(found: Json, **labels: str) -> Json:
+    """The same pod with labels."""
+    found["metadata"]["labels"] = labels
+    return found
+
+
 class Namespace:
     """One namespace's pods and events as a user sees them."""
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from cluster_model.label_selectors import EVERYTHING
+from cluster_model.pod_counts import Pods, Wanted
 from gpu_scheduler.queue import Pool
 from kube_client.changes import Added, Deleted, Modified, Synced
 from tests.gpu_scheduler.build import node, pod
@@ -67,6 +69,16 @@ def test_a_deletion_that_is_only_marked_gives_nothing_back(world: World) -> None
     world.feed.pod(Modified(pod(node="n", gpu=2, phase="Running", deleted="2026-01-01T00:00:00Z"), bound))
 
     assert world.used() == 2
+
+
+def test_a_pod_on_its_way_out_no_longer_counts_for_spreading(world: World) -> None:
+    bound = pod(node="n", labels={"app": "web"})
+    world.feed.pod(Added(bound))
+    question = Pods((Wanted(None, EVERYTHING),), with_terminating=False)
+    assert world.state.snapshot().pods.matching(question).tolist() == [1]
+    world.feed.pod(Modified(pod(node="n", labels={"app": "web"}, deleted="2026-01-01T00:00:00Z"), bound))
+
+    assert world.state.snapshot().pods.matching(question).tolist() == [0]
 
 
 def test_a_deleted_pod_gives_its_place_back_and_wakes_who_waits(world: World) -> None:

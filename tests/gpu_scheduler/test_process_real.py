@@ -9,7 +9,7 @@ import pytest
 
 from tests.control_plane import waiting
 from tests.control_plane.cluster import ControlPlane
-from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, pod, scheduler
+from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, labelled, pod, scheduler
 from tests.kube_client.relay import relay
 
 pytestmark = pytest.mark.control_plane
@@ -119,6 +119,46 @@ def test_a_constraint_that_we_cannot_keep_is_named_and_not_dropped(
 
     assert field in message
     assert pods.places() == {}
+
+
+def test_pods_of_a_service_are_spread_without_asking_for_it(running: Scheduler, pods: Namespace) -> None:
+    """Left alone, GPU pods fill one node after the other; a Service that selects them sends each to another."""
+    service = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "clusterIP": "None"}}
+    pods.plane.api.post(f"/api/v1/namespaces/{pods.name}/services", service)
+    time.sleep(1)
+    for number in range(3):
+        pods.create(labelled(pod(f"web{number}"), app="web"))
+        pods.wait_bound(number + 1)
+    pods.create(*(pod(f"alone{number}") for number in range(3)))
+    pods.wait_bound(6)
+
+    places = pods.places()
+    assert {places[f"web{number}"] for number in range(3)} == set(SIZE)
+    assert len({places[f"alone{number}"] for number in range(3)}) == 1
+
+
+def test_a_pod_keeps_apart_from_namespaces_chosen_by_label(running: Scheduler, pods: Namespace) -> None:
+    """Until the namespace is called something else, and a pod of it leaves."""
+    mine = pods.plane.api.get(f"/api/v1/namespaces/{pods.name}")
+    mine["metadata"]["labels"]["team"] = "loud"
+    pods.plane.api.put(f"/api/v1/namespaces/{pods.name}", mine)
+    time.sleep(1)
+    pods.create(*(labelled(pod(f"loud{number}", gpus=5), app="loud") for number in range(3)))
+    pods.wait_bound(3)
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "loud"}},
+        "namespaceSelector": {"matchLabels": {"team": "loud"}},
+    }
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods.create(pod("quiet", affinity=affinity))
+    said = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
+    assert pods.wait_condition("quiet", "Unschedulable")["message"] == said
+
+    freed = pods.places()["loud0"]
+    pods.plane.api.delete(f"/api/v1/namespaces/{pods.name}/pods/loud0", {"gracePeriodSeconds": 0})
+    pods.wait_bound(3)
+    assert pods.places()["quiet"] == freed
 
 
 def test_another_schedulers_pods_count_but_are_not_bound(running: Scheduler, pods: Namespace) -> None:

@@ -40,6 +40,11 @@ def rights(verbs: str, resource: str, group: str = "", namespaces: tuple[str, ..
 SCHEDULER = (
     rights("get list watch", "nodes")
     | rights("get list watch", "pods")
+    | rights("get list watch", "namespaces")
+    | rights("get list watch", "services")
+    | rights("get list watch", "replicationcontrollers")
+    | rights("get list watch", "replicasets", "apps")
+    | rights("get list watch", "statefulsets", "apps")
     | rights("create", "pods/binding")
     | rights("patch", "pods/status")
     | rights("create patch", "events", "events.k8s.io")

@@ -1,0 +1,79 @@
+"""What is followed beside nodes and pods, and what takes each change. A further kind is a row of `COLLECTIONS`."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from cluster_model.controller_objects import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
+from cluster_model.pod_owners import Owner
+from cluster_model.state import ClusterState
+from cluster_model.verdict import Event
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.watches import Watch
+from kube_client.changes import Added, Change, Deleted, KubeObject, Modified
+from kube_client.client import Client
+from kube_client.listing import Resource
+from kube_client.watch import Counts, Reflector
+
+T = TypeVar("T", bound=KubeObject)
+Kind = TypeVar("Kind", bound=Owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection(Generic[T]):
+    """A collection, and the methods of the state that its objects are told to."""
+
+    resource: Resource[T]
+    told: Callable[[ClusterState, T], frozenset[Event]]
+    gone: Callable[[ClusterState, T], frozenset[Event]]
+
+
+def _owners(path: str, kind: type[Kind]) -> Collection[Kind]:
+    return Collection(Resource(path, kind), ClusterState.set_owner, ClusterState.remove_owner)
+
+
+COLLECTIONS: Mapping[str, Collection[Any]] = MappingProxyType(
+    {
+        "namespaces": Collection(
+            Resource("/api/v1/namespaces", Namespace),
+            ClusterState.set_namespace,
+            lambda state, namespace: state.remove_namespace(namespace.metadata.name),
+        ),
+        "services": _owners("/api/v1/services", Service),
+        "replicationcontrollers": _owners("/api/v1/replicationcontrollers", ReplicationController),
+        "replicasets": _owners("/apis/apps/v1/replicasets", ReplicaSet),
+        "statefulsets": _owners("/apis/apps/v1/statefulsets", StatefulSet),
+    }
+)
+
+
+class Surroundings:
+    """The watches of all these collections."""
+
+    def __init__(self, client: Client, state: ClusterState, queue: SchedulingQueue, news: asyncio.Event) -> None:
+        self.counts: dict[str, Counts] = {}
+        self.watches: dict[str, Watch[Any]] = {}
+        for name, collection in COLLECTIONS.items():
+            reflector = Reflector(client, collection.resource)
+            self.counts[name] = reflector.counts
+            self.watches[name] = Watch(reflector, carried(collection, state, queue), news)
+
+    async def synced(self) -> None:
+        """Wait until everything that exists was told."""
+        for watch in self.watches.values():
+            await watch.synced()
+
+
+def carried(collection: Collection[T], state: ClusterState, queue: SchedulingQueue) -> Callable[[Change[T]], None]:
+    """Return what takes a change to the state and wakes the pods that it could cure."""
+
+    def take(change: Change[T]) -> None:
+        match change:
+            case Added(found) | Modified(found):
+                queue.wake(collection.told(state, found))
+            case Deleted(found):
+                queue.wake(collection.gone(state, found))
+
+    return take
