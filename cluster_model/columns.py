@@ -17,6 +17,11 @@ MAX_AMOUNT = 2**53  # amounts are held to it, so that a node's sum, and that tim
 _FIRST_ROWS = 16
 
 
+def held(amount: int) -> int:
+    """Return what a pod that asks for so much is counted with."""
+    return max(0, min(amount, MAX_AMOUNT))
+
+
 def sealed(cells: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make an array read-only, so that a plugin that writes to a shared column raises."""
     cells.flags.writeable = False

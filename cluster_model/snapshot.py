@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster_model import objects
-from cluster_model.columns import Amounts, Mask, Shares, sealed
+from cluster_model.columns import Amounts, Mask, Shares, held, sealed
 from cluster_model.images import Images
 from cluster_model.interning import Interned
 from cluster_model.namespaces import Namespaces
 from cluster_model.pod_counts import PodCounts
 from cluster_model.pod_owners import Owners
-from cluster_model.request import HostPort
+from cluster_model.request import HostPort, PodRequest
 from cluster_model.storage_columns import Storage
 
 Result = TypeVar("Result")
@@ -108,6 +108,19 @@ class UsageColumns:
             nonzero_memory_bytes=sealed(self.nonzero_memory_bytes.take(rows)),
             pods=sealed(self.pods.take(rows)),
             ports=self.ports.take(rows),
+        )
+
+    def plus(self, request: PodRequest, times: Amounts) -> "UsageColumns":
+        """Return what is held when so many such pods are added to each row; ports stay as they are."""
+        return UsageColumns(
+            requested={
+                name: sealed(column + times * held(request.resources.get(name, 0)))
+                for name, column in self.requested.items()
+            },
+            nonzero_milli_cpu=sealed(self.nonzero_milli_cpu + times * held(request.nonzero_milli_cpu)),
+            nonzero_memory_bytes=sealed(self.nonzero_memory_bytes + times * held(request.nonzero_memory_bytes)),
+            pods=sealed(self.pods + times),
+            ports=self.ports,
         )
 
 

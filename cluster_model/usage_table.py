@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cluster_model.columns import MAX_AMOUNT, Column
+from cluster_model.columns import Column, held
 from cluster_model.interning import Interner
 from cluster_model.request import HostPort, PodRequest
 from cluster_model.snapshot import UsageColumns
@@ -42,7 +42,7 @@ class UsageTable:
         """Add a resource's column, summed over (row, request) of the pods already counted."""
         column = self.requested[resource] = Column(np.int64, len(self._port_uses))
         for row, request in counted:
-            column.add(row, _held(request.resources.get(resource, 0)))
+            column.add(row, held(request.resources.get(resource, 0)))
 
     def count(self, row: int, request: PodRequest) -> None:
         """Add a pod to a node."""
@@ -77,11 +77,7 @@ class UsageTable:
         for resource, amount in request.resources.items():
             column = self.requested.get(resource)
             if column is not None:
-                column.add(row, sign * _held(amount))
-        self._milli_cpu.add(row, sign * _held(request.nonzero_milli_cpu))
-        self._memory_bytes.add(row, sign * _held(request.nonzero_memory_bytes))
+                column.add(row, sign * held(amount))
+        self._milli_cpu.add(row, sign * held(request.nonzero_milli_cpu))
+        self._memory_bytes.add(row, sign * held(request.nonzero_memory_bytes))
         self._pods.add(row, sign)
-
-
-def _held(amount: int) -> int:
-    return max(0, min(amount, MAX_AMOUNT))

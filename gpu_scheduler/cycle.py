@@ -8,8 +8,8 @@ from gpu_scheduler.binder import Attempt, Binder, Books
 from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod
 from scheduler_plugins import explain
-from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, PluginError, Profile
+from scheduler_plugins.reuse import Memory
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Cycle:
         news: asyncio.Event,
     ) -> None:
         self._books = books
-        self._profiles = profiles
+        self._memories = {name: Memory(profile) for name, profile in profiles.items()}
         self._binder = binder
         self._now = now
         self._news = news
@@ -63,8 +63,8 @@ class Cycle:
         return True
 
     def _decide(self, queued: QueuedPod) -> Decision:
-        profile = self._profiles[queued.pending.pod.spec.scheduler_name]
-        return decide(queued.pending, self._books.state.snapshot(), profile)
+        memory = self._memories[queued.pending.pod.spec.scheduler_name]
+        return memory.decide(queued.pending, self._books.state.snapshot())
 
     def _settle(self, queued: QueuedPod, decision: Decision, started: float) -> None:
         seconds = self._now() - started
@@ -73,9 +73,10 @@ class Cycle:
         if node is None:
             self._reject(queued, decision, started)
             return
+        volumes = self._books.volumes.reserve(decision, decision.profile.bind_timeout_seconds)
         self._books.state.assume(queued.pending, node)
         self._books.queue.decided(queued)
-        self._binder.start(Attempt(queued, node, started))
+        self._binder.start(Attempt(queued, node, started, volumes))
         meta = queued.pending.pod.metadata
         log.info(
             "pod assigned pod=%s/%s node=%s nodes=%d feasible=%d score=%d attempt=%d ms=%.3f",

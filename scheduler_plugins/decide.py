@@ -1,6 +1,7 @@
 """The decision for one pod: every filter on every node, scores of those that fit, the best total."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,52 +14,79 @@ from scheduler_plugins.framework import (
     Codes,
     Decision,
     Filter,
+    Judged,
     PluginError,
     Profile,
     Rejection,
+    Scorer,
     Scores,
-    Verdict,
     code_type,
 )
 
-Judged: TypeAlias = tuple[tuple[str, ...], Verdict]  # the names of the plugins, their verdict
+RawScores: TypeAlias = Callable[[Scorer, Rows], Scores | None]
 
 
-def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile) -> Decision:
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What the filters said of every node."""
+
+    pod: PendingPod
+    snapshot: Snapshot
+    profile: Profile
+    codes: Codes  # [node] 0 fits, k was rejected by table[k - 1]
+    table: tuple[Rejection, ...]
+
+
+def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile, held: Iterable[Judged] = ()) -> Decision:
     """Choose a node for the pod, or say of every node why not.
 
-    Ties go to the first row. A single feasible node is scored like any other, so that it can be explained. Raises
+    `held` says where others that wait leave no room for it. A node that it is nominated to is taken if it fits, else
+    ties go to the first row. A single feasible node is scored like any other, so that it can be explained. Raises
     PluginError where a plugin cannot judge the pod: that is no verdict.
     """
     refusal = narrowing.refusal(pod, snapshot, profile.filters) if len(snapshot) else None
     if refusal is not None:
         return _refused(pod, snapshot, profile, refusal)
-    codes, table = _combine(len(snapshot), _judge(pod, snapshot, profile.filters))
-    rows: Rows = np.flatnonzero(codes == FITS)
-    if not len(rows):
-        return Decision(pod, snapshot, profile, codes, table, rows, {}, np.zeros(0, np.int64), None)
-    scores = _scores(pod, snapshot, profile, rows)
-    total = weigh(profile, scores, len(rows))
-    return Decision(pod, snapshot, profile, codes, table, rows, scores, total, int(total.argmax()))
+    codes, table = combine(len(snapshot), _judge(pod, snapshot, profile.filters, held))
+    found = Found(pod, snapshot, profile, codes, table)
+    return choose(found, lambda scorer, rows: scorer.run(pod, snapshot, rows))
 
 
-def _scores(pod: PendingPod, snapshot: Snapshot, profile: Profile, rows: Rows) -> dict[str, Scores]:
+def choose(found: Found, raw: RawScores) -> Decision:
+    """Take the best of the nodes that fit, given each scorer's raw scores of them."""
+    rows: Rows = np.flatnonzero(found.codes == FITS)
+    scores = _scores(found.profile, rows, raw) if len(rows) else {}
+    total = weigh(found.profile, scores, len(rows))
+    best = _best(found, rows, total) if len(rows) else None
+    pod, snapshot, profile, codes, table = found.pod, found.snapshot, found.profile, found.codes, found.table
+    return Decision(pod, snapshot, profile, codes, table, rows, scores, total, best)
+
+
+def _best(found: Found, rows: Rows, total: Scores) -> int:
+    """Return the place of the node to take."""
+    nominated = found.snapshot.nodes.rows.get(found.pod.pod.status.nominated_node_name)
+    if nominated is not None and found.codes[nominated] == FITS:
+        return int(np.searchsorted(rows, nominated))
+    return int(total.argmax())
+
+
+def _scores(profile: Profile, rows: Rows, raw: RawScores) -> dict[str, Scores]:
     """Score the feasible rows. A single one needs no score to win, so one that cannot be given stops nothing."""
     try:
-        return score(pod, snapshot, profile, rows)
+        return score(profile, rows, raw)
     except PluginError:
         if len(rows) > 1:
             raise
         return {}
 
 
-def score(pod: PendingPod, snapshot: Snapshot, profile: Profile, rows: Rows) -> dict[str, Scores]:
+def score(profile: Profile, rows: Rows, raw: RawScores) -> dict[str, Scores]:
     """Return each scorer's normalised scores of the feasible rows; one that skips the pod is left out."""
     scores = {}
     for scorer in profile.scorers:
-        raw = scorer.run(pod, snapshot, rows)
-        if raw is not None:
-            scores[scorer.name] = raw if scorer.normalise is None else scorer.normalise(raw)
+        given = raw(scorer, rows)
+        if given is not None:
+            scores[scorer.name] = given if scorer.normalise is None else scorer.normalise(given)
     return scores
 
 
@@ -77,15 +105,15 @@ def _refused(pod: PendingPod, snapshot: Snapshot, profile: Profile, why: Rejecti
     return Decision(pod, snapshot, profile, codes, (why,), nowhere, {}, np.zeros(0, np.int64), None, refused=True)
 
 
-def _judge(pod: PendingPod, snapshot: Snapshot, filters: Iterable[Filter]) -> list[Judged]:
-    """Return the verdicts in the order in which they speak: nodes left out first, then profile order."""
+def _judge(pod: PendingPod, snapshot: Snapshot, filters: Iterable[Filter], held: Iterable[Judged]) -> list[Judged]:
+    """Return the verdicts in the order in which they speak: nodes left out, those held, then profile order."""
     left = narrowing.narrowed(pod, filters)
     narrowed = [] if left is None else [(left.plugins, left.verdict(snapshot))]
     judged = [((plugin.name,), plugin.run(pod, snapshot)) for plugin in filters if plugin.run is not None]
-    return [(names, verdict) for names, verdict in (*narrowed, *judged) if verdict is not None]
+    return [(names, verdict) for names, verdict in (*narrowed, *held, *judged) if verdict is not None]
 
 
-def _combine(nodes: int, judged: list[Judged]) -> tuple[Codes, tuple[Rejection, ...]]:
+def combine(nodes: int, judged: list[Judged]) -> tuple[Codes, tuple[Rejection, ...]]:
     """Let the first verdict that rejects a node speak for it, with codes numbered through all tables."""
     table = tuple(
         Rejection(first, reasons, tuple(others)) for (first, *others), verdict in judged for reasons in verdict.table

@@ -37,6 +37,9 @@ class Verdict:
         return cls(sealed(rejected.view(np.uint8)), (reasons,)) if rejected.any() else None
 
 
+Judged: TypeAlias = tuple[tuple[str, ...], Verdict]  # the names of the plugins, their verdict
+
+
 @dataclass(frozen=True, slots=True)
 class Narrowing:
     """The only nodes that may take a pod, whether or not they exist, and the events that could change which."""
@@ -59,6 +62,7 @@ class Filter:
     refuse: Callable[[PendingPod, Snapshot], ReasonSet] | None = None
     narrow: Callable[[PendingPod], Narrowing | None] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
+    static: bool = False  # it depends on the nodes' own objects alone, not on what pods hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Scorer:
     run: Callable[[PendingPod, Snapshot, Rows], Scores | None]
     normalise: Callable[[Scores], Scores] | None = None
     row_local: bool = True  # a node's raw score depends on that node's row alone
+    static: bool = False  # it depends on the nodes' own objects alone, not on what pods hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class Profile:
     filters: tuple[Filter, ...]
     scorers: tuple[Scorer, ...]
     preemption: Sampling | None = None  # None: it evicts nobody
+    bind_timeout_seconds: int | None = None  # how long a pod waits for its volumes; None: nobody binds them
 
 
 @dataclass(frozen=True, slots=True)

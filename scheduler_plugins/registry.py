@@ -47,16 +47,16 @@ class Plugin:
 
 
 def _taint_toleration(name: str, weight: int, _: Any) -> Scorer:
-    return Scorer(name, weight, taint_toleration.score, lowest_is_best)
+    return Scorer(name, weight, taint_toleration.score, lowest_is_best, static=True)
 
 
 def _node_affinity_filter(name: str, found: node_affinity.Args) -> Filter:
     run = partial(node_affinity.check, args=found)
-    return Filter(name, run, lambda pod, _: node_affinity.refuse(pod), node_affinity.narrow)
+    return Filter(name, run, lambda pod, _: node_affinity.refuse(pod), node_affinity.narrow, static=True)
 
 
 def _node_affinity_scorer(name: str, weight: int, found: node_affinity.Args) -> Scorer:
-    return Scorer(name, weight, partial(node_affinity.score, args=found), highest_is_best)
+    return Scorer(name, weight, partial(node_affinity.score, args=found), highest_is_best, static=True)
 
 
 def _spread_filter(name: str, found: spread_args.Args) -> Filter:
@@ -81,15 +81,15 @@ def _affinity_scorer(name: str, weight: int, found: inter_pod_affinity.Args) -> 
 PLUGINS: Mapping[str, Plugin] = MappingProxyType(
     {
         "NodeName": Plugin(filter=lambda name, _: Filter(name, node_name.check, narrow=node_name.narrow)),
-        "NodeUnschedulable": Plugin(filter=lambda name, _: Filter(name, node_unschedulable.check)),
+        "NodeUnschedulable": Plugin(filter=lambda name, _: Filter(name, node_unschedulable.check, static=True)),
         "TaintToleration": Plugin(
-            filter=lambda name, _: Filter(name, taint_toleration.check), scorer=_taint_toleration, weight=3
+            filter=lambda name, _: Filter(name, taint_toleration.check, static=True), scorer=_taint_toleration, weight=3
         ),
         "NodeAffinity": Plugin(node_affinity.Args, _node_affinity_filter, _node_affinity_scorer, weight=2),
         "NodePorts": Plugin(filter=lambda name, _: Filter(name, node_ports.check)),
         "GPUScheduler": Plugin(
-            filter=lambda name, _: Filter(name, gpu_scheduler.check),
-            scorer=lambda name, weight, _: Scorer(name, weight, gpu_scheduler.score, highest_is_best),
+            filter=lambda name, _: Filter(name, gpu_scheduler.check, static=True),
+            scorer=lambda name, weight, _: Scorer(name, weight, gpu_scheduler.score, highest_is_best, static=True),
             weight=1,
         ),
         "GPUTopologyPlugin": Plugin(
@@ -112,10 +112,10 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             weight=1,
         ),
         "ImageLocality": Plugin(
-            scorer=lambda name, weight, _: Scorer(name, weight, image_locality.score),
+            scorer=lambda name, weight, _: Scorer(name, weight, image_locality.score, row_local=False, static=True),
             weight=1,
         ),
-        "NodeDeclaredFeatures": Plugin(filter=lambda name, _: Filter(name, node_declared_features.check)),
+        "NodeDeclaredFeatures": Plugin(filter=lambda name, _: Filter(name, node_declared_features.check, static=True)),
     }
 )
 FILTERS: tuple[str, ...] = tuple(name for name, plugin in PLUGINS.items() if plugin.filter is not None)  # in order
