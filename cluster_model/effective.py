@@ -36,6 +36,7 @@ class Effective:
     amounts: Amounts
     nonzero_milli_cpu: int
     nonzero_memory_bytes: int
+    by_containers: Amounts  # with those defaults, whatever the pod asks for as a whole
     containers: tuple[Container, ...]
     problems: tuple[Problem, ...]
 
@@ -51,11 +52,13 @@ def read(spec: objects.PodSpec, at: str = "spec") -> Effective:
     summed = _over_phases(apps, inits)
     pod_level = _pod_level(requests, limits, summed)
     amounts = _plus({**summed, **pod_level}, overhead)
-    missing = {n: q for n, q in _SCORING_DEFAULTS.items() if not pod_level or n not in amounts}
-    filled = _over_phases(_filled(apps, missing), _filled(inits, missing))
-    nonzero = _plus({**filled, **pod_level}, overhead)
+    by_containers = _plus(_over_phases(_filled(apps, _SCORING_DEFAULTS), _filled(inits, _SCORING_DEFAULTS)), overhead)
+    nonzero = by_containers
+    if pod_level:
+        missing = {name: amount for name, amount in _SCORING_DEFAULTS.items() if name not in amounts}
+        nonzero = _plus({**_over_phases(_filled(apps, missing), _filled(inits, missing)), **pod_level}, overhead)
     cpu, memory = quantity.milli(nonzero.get("cpu", Nanos(0))), quantity.value(nonzero.get("memory", Nanos(0)))
-    return Effective(amounts, cpu, memory, apps + inits, tuple(problems))
+    return Effective(amounts, cpu, memory, by_containers, apps + inits, tuple(problems))
 
 
 def in_units(amounts: Amounts) -> dict[str, int]:

@@ -51,6 +51,7 @@ class PodRequest:
     resources: Mapping[str, int]  # in effect: cpu in milli, all else in units; tracked names only
     nonzero_milli_cpu: int  # for scoring only, as is the next
     nonzero_memory_bytes: int
+    scored: Mapping[str, int]  # what NodeResourcesFit scores the pod by: the sum of its containers, with defaults
     gpu: GpuRequest
     host_ports: frozenset[HostPort] = frozenset()
     terms: PodTerms = NO_TERMS  # what it asks of the pods around it
@@ -81,6 +82,7 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
         resources=MappingProxyType(resources),
         nonzero_milli_cpu=total.nonzero_milli_cpu,
         nonzero_memory_bytes=total.nonzero_memory_bytes,
+        scored=MappingProxyType(effective.in_units(total.by_containers)),
         gpu=gpu,
         host_ports=frozenset(_host_ports(pod.spec)),
         terms=pod_terms.read(pod),
@@ -111,8 +113,3 @@ def _unsupported(pod: objects.Pod, prefix: str) -> Iterator[str]:
     if FRACTION in pod.metadata.annotations:
         yield f"{prefix}metadata.annotations[{FRACTION}]"
     yield from (f"{prefix}spec.resourceClaims[{index}]" for index in range(len(spec.resource_claims)))
-    for index, volume in enumerate(spec.volumes):
-        if volume.persistent_volume_claim is not None:
-            yield f"{prefix}spec.volumes[{index}].persistentVolumeClaim"
-        elif volume.ephemeral is not None:
-            yield f"{prefix}spec.volumes[{index}].ephemeral"

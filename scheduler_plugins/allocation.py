@@ -25,10 +25,9 @@ class Filling:
 
 def with_defaults(pod: PendingPod, snapshot: Snapshot, rows: Rows, weights: Mapping[str, int]) -> list[Filling]:
     """Return the resources as NodeResourcesFit scores them: containers that name no cpu or memory count a default."""
-    request, usage = pod.request, snapshot.usage
-    asked = {**request.resources, "cpu": request.nonzero_milli_cpu, "memory": request.nonzero_memory_bytes}
+    usage = snapshot.usage
     held = {"cpu": usage.nonzero_milli_cpu, "memory": usage.nonzero_memory_bytes}
-    return list(_fillings(snapshot, rows, weights, asked, held))
+    return list(_fillings(snapshot, rows, weights, pod.request.scored, held))
 
 
 def as_requested(pod: PendingPod, snapshot: Snapshot, rows: Rows, weights: Mapping[str, int]) -> list[Filling]:

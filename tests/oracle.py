@@ -275,9 +275,8 @@ def gpu_memory_score(pod: PendingPod, view: View) -> int:
 
 def after_and_capacity(pod: PendingPod, view: View, weights: Mapping[str, int]) -> Iterable[tuple[int, int, int]]:
     """Requested with the pod (defaults counted), capacity and weight of each resource that counts for the Fit score."""
-    mine = {"cpu": pod.request.nonzero_milli_cpu, "memory": pod.request.nonzero_memory_bytes}
     for resource, weight in weights.items():
-        asked = mine.get(resource, pod.request.resources.get(resource, 0))
+        asked = pod.request.scored.get(resource, 0)
         native = resource in ("cpu", "memory", "ephemeral-storage")
         if (asked or native) and view.has(resource):
             yield view.held_with_defaults(resource) + asked, view.has(resource), weight

@@ -74,6 +74,13 @@ def test_scoring_amounts_agree_with_the_walk_too(spec: objects.PodSpec) -> None:
     assert found.nonzero_memory_bytes == quantity_oracle.rounded_up(wanted.get("memory", Fraction(0)), 1)
 
 
+@given(specs)
+def test_what_is_scored_by_containers_knows_no_pod_level(spec: objects.PodSpec) -> None:
+    without = msgspec.structs.replace(spec, resources=objects.ResourceRequirements())
+    found = {name: Fraction(amount, 10**9) for name, amount in effective.read(spec).by_containers.items()}
+    assert found == oracle.total(without, DEFAULTS)
+
+
 @given(st.lists(containers, min_size=1, max_size=3))
 def test_limits_alone_ask_for_as_much_as_the_same_requests(asking: list[objects.Container]) -> None:
     """As the API server copies them before a scheduler sees the pod."""

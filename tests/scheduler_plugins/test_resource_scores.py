@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Snapshot
 from scheduler_plugins import registry
@@ -45,6 +46,16 @@ def test_containers_that_name_no_amount_count_a_default() -> None:
     assert scores(FIT, pod(), cluster) == [(90 + 80) // 2]
     full = snapshot(node("a", allocatable={"cpu": "1", "memory": "1000Mi"}), pods=[holding()])
     assert scores(FIT, pod(), full) == [(80 + 60) // 2]
+
+
+def test_a_pod_to_come_is_scored_by_its_containers_and_one_that_runs_by_all_it_asks() -> None:
+    as_a_whole = objects.ResourceRequirements(requests={"cpu": "5", "memory": "5Gi"})
+    cluster = snapshot(node("a", allocatable=TEN))
+    full = snapshot(node("a", allocatable=TEN), pods=[pod("q", node="a", phase="Running", resources=as_a_whole)])
+    small = {"cpu": "1", "memory": "1Gi"}
+
+    assert scores(FIT, pod(requests=small, resources=as_a_whole), cluster) == [90]
+    assert scores(FIT, pod(requests=small), full) == [40]
 
 
 def test_what_would_overflow_scores_0_and_not_less() -> None:
