@@ -4,8 +4,9 @@
 defaults, with the selector of its Services and its controller.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from scheduler_plugins.spread_args import Defaults
 from scheduler_plugins.topology import HOSTNAME, Domains
 
 NAME = "PodTopologySpread"
+Scalar = TypeVar("Scalar", bound=np.generic)
 IGNORED = -1  # the score of a node that lacks a topology
 MAX_INT32 = 2**31 - 1
 
@@ -50,9 +52,10 @@ def check(pod: PendingPod, snapshot: Snapshot, defaults: Defaults) -> Verdict | 
     codes = np.zeros(len(snapshot), np.uint8)
     found = [topology.domains(snapshot.nodes, constraint.topology_key) for constraint in constraints]
     complete = _complete(found)
+    subject = _Subject(pod, snapshot)
     for constraint, domains in reversed([*zip(constraints, found, strict=True)]):
         counted = _both(complete, _included(constraint, pod, snapshot))
-        codes[_uneven(constraint, domains, counted, _Subject(pod, snapshot)).take(domains.numbers)] = 1
+        codes[_uneven(constraint, domains, counted, subject).take(domains.numbers)] = 1
         codes[~domains.present] = 2
     return Verdict(codes, ((UNEVEN,), (NO_DOMAIN,))) if codes.any() else None
 
@@ -64,33 +67,30 @@ def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, defaults: Defaults) -
         return None
     found = [topology.domains(snapshot.nodes, constraint.topology_key) for constraint in constraints]
     complete = None if lenient else _complete(found)
-    kept = None if complete is None else complete.take(rows)
+    kept = None if complete is None else _of(rows, complete)
+    inside = rows if kept is None else rows[kept]
     total = np.zeros(len(rows), np.float64)
+    subject = _Subject(pod, snapshot)
     for constraint, domains in zip(constraints, found, strict=True):
-        subject = _Subject(pod, snapshot)
-        if constraint.topology_key == HOSTNAME:
-            counts = subject.count(constraint.selector).take(rows).astype(np.float64)
-            size = len(rows) if kept is None else int(np.count_nonzero(kept))
-        else:
-            counted = _both(complete, _included(constraint, pod, snapshot))
-            counts = domains.sums(subject.count(constraint.selector), counted).take(domains.numbers.take(rows))
-            size = domains.inhabited(rows if kept is None else rows[kept])
-        more = counts * go_math.log(size + 2) + float(constraint.max_skew - 1)
-        total += more if domains.everywhere else np.where(domains.present.take(rows), more, 0.0)
+        worth = _worth(constraint, domains, (inside, complete), subject)
+        total += _of(rows, worth if domains.everywhere else np.where(domains.present, worth, 0.0))
     scores = go_math.rounded(total)
     return scores if kept is None else np.where(kept, scores, IGNORED)
 
 
 def normalise(scores: Scores) -> Scores:
     """Turn the scores round and scale them to 100; what was ignored gets nothing."""
-    kept = scores >= 0
-    if not kept.any():
+    highest, lowest = int(scores.max()), int(scores.min())
+    if highest < 0:
         return np.zeros_like(scores)
-    highest, lowest = int(scores.max()), int(scores[kept].min())
-    if highest == 0:
-        return np.where(kept, MAX_SCORE, 0)
-    scaled = MAX_SCORE * (highest + lowest - scores) // highest
-    return np.where(kept, scaled, 0)
+    kept = None if lowest >= 0 else scores >= 0
+    if kept is not None:
+        lowest = int(scores[kept].min())
+    # The float quotient of integers below 2**53 is never rounded up to a whole number that it does not reach.
+    scaled = np.full_like(scores, MAX_SCORE)
+    if highest > 0:
+        scaled = (MAX_SCORE * (highest + lowest - scores) / highest).astype(np.int64)
+    return scaled if kept is None else np.where(kept, scaled, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,31 @@ class _Subject:
 
     pod: PendingPod
     snapshot: Snapshot
+    counts: dict[Selector, Amounts] = field(default_factory=dict)
 
     def count(self, selector: Selector) -> Amounts:
         """Count the pods of its namespace on each node that a selector matches; an empty one counts none."""
         if selector.is_empty:
             return self.snapshot.nodes.nothing
-        namespaces = frozenset((self.pod.pod.metadata.namespace,))
-        return self.snapshot.pods.matching(Pods((Wanted(namespaces, selector),), with_terminating=False))
+        found = self.counts.get(selector)
+        if found is None:
+            namespaces = frozenset((self.pod.pod.metadata.namespace,))
+            found = self.snapshot.pods.matching(Pods((Wanted(namespaces, selector),), with_terminating=False))
+            self.counts[selector] = found
+        return found
+
+
+def _worth(
+    constraint: SpreadConstraint, domains: Domains, among: tuple[Rows, Mask | None], subject: _Subject
+) -> NDArray[np.float64]:
+    """Say what a constraint counts against each node; [node]. Of a node as its own domain it is that node's pods."""
+    inside, complete = among
+    counts, skew = subject.count(constraint.selector), float(constraint.max_skew - 1)
+    if constraint.topology_key == HOSTNAME:
+        return counts.astype(np.float64) * go_math.log(len(inside) + 2) + skew
+    counted = _both(complete, _included(constraint, subject.pod, subject.snapshot))
+    held = domains.sums(counts, counted) * go_math.log(domains.inhabited_by(inside) + 2) + skew
+    return held.take(domains.numbers)
 
 
 def _soft(
@@ -161,6 +179,11 @@ def _uneven(
 def _complete(found: list[Domains]) -> Mask | None:
     """Mark the nodes that have every topology; None is all."""
     return reduce(_both, (None if domains.everywhere else domains.present for domains in found), None)
+
+
+def _of(rows: Rows, column: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Take the rows of a column; all of them are the column itself."""
+    return column if len(rows) == len(column) else column.take(rows)
 
 
 def _both(one: Mask | None, other: Mask | None) -> Mask | None:
