@@ -3,14 +3,16 @@
 Amounts stay exact here (billionths); whoever needs integers rounds the sums up, as Kubernetes does.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from cluster_model import gpu_names, objects, quantity
 from cluster_model.quantity import Nanos
 from cluster_model.verdict import Problem
 
 Amounts = dict[str, Nanos]
+Phases = Callable[[Mapping[str, Nanos]], Amounts]  # sums a pod's containers up, given what they do not name
 
 DEFAULT_MILLI_CPU = 100  # what scoring assumes of a container that names no CPU
 DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
@@ -37,6 +39,8 @@ class Effective:
     nonzero_milli_cpu: int
     nonzero_memory_bytes: int
     by_containers: Amounts  # with those defaults, whatever the pod asks for as a whole
+    level: Amounts  # what it asks for as a whole
+    overhead: Amounts
     containers: tuple[Container, ...]
     problems: tuple[Problem, ...]
 
@@ -46,26 +50,37 @@ def read(spec: objects.PodSpec, at: str = "spec") -> Effective:
     problems: list[Problem] = []
     apps = _containers(spec.containers, f"{at}.containers", problems)
     inits = _containers(spec.init_containers, f"{at}.initContainers", problems)
-    requests = _amounts(spec.resources.requests, f"{at}.resources.requests", problems)
-    limits = _amounts(spec.resources.limits, f"{at}.resources.limits", problems)
-    overhead = _amounts(spec.overhead, f"{at}.overhead", problems)
-    summed = _over_phases(apps, inits)
-    pod_level = _pod_level(requests, limits, summed)
-    amounts = _plus({**summed, **pod_level}, overhead)
-    by_containers = _plus(_over_phases(_filled(apps, _SCORING_DEFAULTS), _filled(inits, _SCORING_DEFAULTS)), overhead)
-    nonzero = by_containers
-    if pod_level:
-        missing = {name: amount for name, amount in _SCORING_DEFAULTS.items() if name not in amounts}
-        nonzero = _plus({**_over_phases(_filled(apps, missing), _filled(inits, missing)), **pod_level}, overhead)
-    cpu, memory = quantity.milli(nonzero.get("cpu", Nanos(0))), quantity.value(nonzero.get("memory", Nanos(0)))
-    return Effective(amounts, cpu, memory, by_containers, apps + inits, tuple(problems))
+    requests = amounts(spec.resources.requests, f"{at}.resources.requests", problems)
+    limits = amounts(spec.resources.limits, f"{at}.resources.limits", problems)
+    overhead = amounts(spec.overhead, f"{at}.overhead", problems)
+    level = _pod_level(requests, limits, apps, inits)
+    phases = partial(over_phases, apps, inits)
+    total, nonzero = add_up(phases, level, overhead, bool(level))
+    by_containers = _plus(phases(_SCORING_DEFAULTS), overhead) if level else nonzero
+    cpu, memory = scored_units(nonzero)
+    return Effective(total, cpu, memory, by_containers, level, overhead, apps + inits, tuple(problems))
 
 
-def in_units(amounts: Amounts) -> dict[str, int]:
+def add_up(phases: Phases, level: Amounts, overhead: Amounts, has_level: bool) -> tuple[Amounts, Amounts]:
+    """Return the total, and the same with defaults for what containers do not name; `phases` sums containers up.
+
+    A pod that asks for something as a whole has defaults only for what is not in its total at all.
+    """
+    total = _plus({**phases({}), **level}, overhead)
+    missing = {n: amount for n, amount in _SCORING_DEFAULTS.items() if not has_level or n not in total}
+    return total, (_plus({**phases(missing), **level}, overhead) if missing else total)
+
+
+def scored_units(nonzero: Amounts) -> tuple[int, int]:
+    """Round CPU (in milli) and memory (in bytes) up."""
+    return quantity.milli(nonzero.get("cpu", Nanos(0))), quantity.value(nonzero.get("memory", Nanos(0)))
+
+
+def in_units(found: Amounts) -> dict[str, int]:
     """Round up to the integers that the scheduler compares (cpu in milli), tracked names only."""
     return {
         name: quantity.milli(amount) if name == "cpu" else quantity.value(amount)
-        for name, amount in amounts.items()
+        for name, amount in found.items()
         if gpu_names.is_tracked(name)
     }
 
@@ -74,8 +89,8 @@ def _containers(containers: Iterable[objects.Container], at: str, problems: list
     read = []
     for index, container in enumerate(containers):
         path = f"{at}[{index}].resources"
-        limits = _amounts(container.resources.limits, f"{path}.limits", problems)
-        requests = _amounts(container.resources.requests, f"{path}.requests", problems)
+        limits = amounts(container.resources.limits, f"{path}.limits", problems)
+        requests = amounts(container.resources.requests, f"{path}.requests", problems)
         read.append(Container(_of_container(requests, limits), container.restart_policy == "Always"))
     return tuple(read)
 
@@ -88,9 +103,9 @@ def _of_container(requests: Amounts, limits: Amounts) -> Amounts:
     return limits | overcommitted
 
 
-def _amounts(resources: objects.Resources, at: str, problems: list[Problem]) -> Amounts:
+def amounts(resources: objects.Resources, at: str, problems: list[Problem]) -> Amounts:
     """Read a resource list, each amount rounded up to thousandths as the API server stores it."""
-    amounts: Amounts = {}
+    found: Amounts = {}
     for name, text in resources.items():
         try:
             amount = quantity.parse(text)
@@ -100,36 +115,38 @@ def _amounts(resources: objects.Resources, at: str, problems: list[Problem]) -> 
         if amount < 0:
             problems.append(Problem(f"{at}[{name}]", text, RULE))
             continue
-        amounts[name] = Nanos(-(-amount // quantity.NANOS_PER_MILLI) * quantity.NANOS_PER_MILLI)
-    return amounts
+        found[name] = Nanos(-(-amount // quantity.NANOS_PER_MILLI) * quantity.NANOS_PER_MILLI)
+    return found
 
 
-def _over_phases(apps: Iterable[Container], inits: Iterable[Container]) -> Amounts:
-    """Take the highest of all phases: each init step beside the sidecars before it, then the apps with all sidecars."""
+def over_phases(apps: Iterable[Container], inits: Iterable[Container], missing: Mapping[str, Nanos]) -> Amounts:
+    """Take the highest of all phases: each init step beside the sidecars before it, then the apps with all sidecars.
+
+    What a container does not name counts as much as `missing` says.
+    """
     sidecars: Amounts = {}
     peak: Amounts = {}
     for init in inits:
-        step = _plus(sidecars, init.asked)
+        step = _plus(sidecars, {**missing, **init.asked})
         if init.restarts:
             sidecars = step
-        peak = _highest(peak, step)
+        peak = highest(peak, step)
     running = sidecars
     for app in apps:
-        running = _plus(running, app.asked)
-    return _highest(running, peak)
+        running = _plus(running, {**missing, **app.asked})
+    return highest(running, peak)
 
 
-def _pod_level(requests: Amounts, limits: Amounts, summed: Amounts) -> Amounts:
+def _pod_level(requests: Amounts, limits: Amounts, apps: Iterable[Container], inits: Iterable[Container]) -> Amounts:
     """Return the pod-level requests that replace the sum, with the API server's defaults from the limits."""
-    given = {name: amount for name, amount in requests.items() if _at_pod_level(name)}
+    given = {name: amount for name, amount in requests.items() if at_pod_level(name)}
+    if not limits:
+        return given
+    summed = over_phases(apps, inits, {})
     for name, limit in limits.items():
-        if name not in given and _at_pod_level(name):
+        if name not in given and at_pod_level(name):
             given[name] = summed[name] if name in summed and _overcommits(name) else limit
     return given
-
-
-def _filled(containers: tuple[Container, ...], missing: Mapping[str, Nanos]) -> tuple[Container, ...]:
-    return tuple(Container({**missing, **one.asked}, one.restarts) for one in containers)
 
 
 def _plus(left: Amounts, right: Amounts) -> Amounts:
@@ -141,13 +158,15 @@ def _plus(left: Amounts, right: Amounts) -> Amounts:
     return total
 
 
-def _highest(left: Amounts, right: Amounts) -> Amounts:
+def highest(left: Amounts, right: Amounts) -> Amounts:
+    """Take the higher of two amounts of each resource."""
     if not right:
         return left
     return {**left, **{name: max(left.get(name, amount), amount) for name, amount in right.items()}}
 
 
-def _at_pod_level(name: str) -> bool:
+def at_pod_level(name: str) -> bool:
+    """Say whether a pod may ask for a resource as a whole."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 

@@ -240,11 +240,21 @@ class PodCondition(ApiObject, frozen=True):
     observed_generation: int = 0
 
 
+class ContainerStatus(ApiObject, frozen=True):
+    name: str = ""
+    allocated_resources: Resources | None = None
+    resources: ResourceRequirements | None = None
+
+
 class PodStatus(ApiObject, frozen=True):
     phase: str = ""
     start_time: str = ""
     nominated_node_name: str = ""
     conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    allocated_resources: Resources | None = None
+    resources: ResourceRequirements | None = None
 
 
 class Pod(ApiObject, frozen=True):

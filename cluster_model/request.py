@@ -9,7 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from cluster_model import deletion_cost, effective, gpu_annotations, gpu_names, objects, pod_terms, pod_volumes
+from cluster_model import (
+    deletion_cost,
+    effective,
+    gpu_annotations,
+    gpu_names,
+    objects,
+    pod_terms,
+    pod_volumes,
+    resizing,
+)
 from cluster_model.gpu_annotations import DEFAULT_RULES, FRACTION, Demand, ModelRequest, Rules
 from cluster_model.pod_terms import NO_TERMS, PodTerms
 from cluster_model.pod_volumes import NO_VOLUMES, PodVolumes
@@ -48,7 +57,8 @@ class HostPort:
 class PodRequest:
     """What one pod asks for, read once."""
 
-    resources: Mapping[str, int]  # in effect: cpu in milli, all else in units; tracked names only
+    # In effect, and once it runs what it holds: cpu in milli, all else in units; tracked names only.
+    resources: Mapping[str, int]
     nonzero_milli_cpu: int  # for scoring only, as is the next
     nonzero_memory_bytes: int
     scored: Mapping[str, int]  # what NodeResourcesFit scores the pod by: the sum of its containers, with defaults
@@ -64,7 +74,7 @@ class PodRequest:
 def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRequest:
     """Read a pod, or a pod template that stands at the path `at` ("spec.template")."""
     prefix = f"{at}." if at else ""
-    total = effective.read(pod.spec, f"{prefix}spec")
+    total = resizing.held(pod, effective.read(pod.spec, f"{prefix}spec"))
     resources = effective.in_units(total.amounts)
     annotations = pod.metadata.annotations
     demand = Demand(resources.get(gpu_names.GPU, 0), _asks(resources, pod.spec))

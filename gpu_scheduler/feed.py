@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from cluster_model import objects
+from cluster_model import objects, resizing
 from cluster_model.node_facts import Untrusted
 from cluster_model.pod import PendingPod
 from cluster_model.state import TERMINAL, ClusterState
@@ -121,12 +121,13 @@ def _only_its_status(new: objects.Pod, old: objects.Pod) -> bool:
 
 
 def _same_request(new: objects.Pod, old: objects.Pod) -> bool:
-    """Whether a pod asks for the same as before, wherever it is and whatever became of it."""
+    """Whether a pod asks for the same as before and is of the same size, wherever it is and whatever became of it."""
     spec = old.spec
     if spec.node_name != new.spec.node_name:
         spec = msgspec.structs.replace(spec, node_name=new.spec.node_name)
     return (
         spec == new.spec
+        and resizing.same(new.status, old.status)
         and old.metadata.annotations == new.metadata.annotations
         and old.metadata.labels == new.metadata.labels
     )

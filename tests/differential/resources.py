@@ -54,9 +54,15 @@ def pod_resize(world: World) -> None:
     """Let bound pods be in the middle of a resize: what they hold is the most of what is asked, allotted and in use."""
     scarcity(world)
     for found in world.pods:
-        status = found["status"]
+        spec, status = found["spec"], found["status"]
         if world.seldom(2):
-            status["containerStatuses"] = [_resizing(world, one) for one in found["spec"]["containers"]]
+            status["containerStatuses"] = [_resizing(world, one) for one in spec["containers"]]
+            status["initContainerStatuses"] = [_resizing(world, one) for one in spec.get("initContainers", ())]
+        if world.seldom(4):
+            spec["resources"] = _of_the_pod(world)
+        if world.seldom(4):
+            status["resources"] = {} if world.seldom(4) else {"requests": _amounts(world)}
+            status |= {} if world.seldom(4) else {"allocatedResources": _amounts(world)}
         if world.seldom(6):
             refused = {"type": "PodResizePending", "status": "True", "reason": world.of(("Infeasible", "Deferred"))}
             status["conditions"] = [refused]
@@ -117,10 +123,15 @@ def _ask_more(world: World, resources: Document) -> None:
 def _resizing(world: World, one: Document) -> Document:
     found = {"name": one["name"], "ready": True, "restartCount": 0, "image": one["image"], "imageID": "", "state": {}}
     if not world.seldom(3):
-        found["allocatedResources"] = requests(world)
+        found["allocatedResources"] = _amounts(world)
     if not world.seldom(3):
-        found["resources"] = {"requests": requests(world)}
+        found["resources"] = {"requests": _amounts(world)}
     return found
+
+
+def _amounts(world: World) -> Document:
+    """Name some amounts, at least one: an empty list is none on a server."""
+    return requests(world) or {"cpu": world.of(CPU)}
 
 
 def _of_the_pod(world: World) -> Document:

@@ -21,7 +21,6 @@ from tests.differential.run import compared, shrunk
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
 OPEN: Mapping[str, str] = {
-    "PodResize": "a bound pod holds the most of what it asks for, was allotted and uses",
     "NominatedPods": "a waiting pod of the same priority or above holds its room on the node it is nominated to",
 }
 # What an API server refuses unless a gate that is off is on; the plugin reads it all the same.

@@ -5,8 +5,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
+from cluster_model import objects
 from cluster_model.label_selectors import EVERYTHING
 from cluster_model.pod_counts import Pods, Wanted
 from gpu_scheduler.queue import Pool
@@ -103,6 +105,16 @@ def test_a_pod_bound_by_somebody_else_leaves_the_queue(world: World) -> None:
     assert world.used() == 1
 
 
+def resized(found: objects.Pod, used: str, version: str) -> objects.Pod:
+    """Give a pod the status in which its container uses so many GPUs."""
+    name = found.spec.containers[0].name
+    in_use = objects.ResourceRequirements(requests={"nvidia.com/gpu": used})
+    using = objects.ContainerStatus(name=name, resources=in_use)
+    meta = msgspec.structs.replace(found.metadata, resource_version=version)
+    status = msgspec.structs.replace(found.status, container_statuses=(using,))
+    return msgspec.structs.replace(found, metadata=meta, status=status)
+
+
 def test_a_status_of_a_running_pod_costs_nothing(world: World) -> None:
     bound = pod(node="n", gpu=2)
     world.feed.pod(Added(bound))
@@ -117,6 +129,16 @@ def test_a_pod_that_is_resized_counts_with_its_new_size(world: World) -> None:
     world.feed.pod(Added(bound))
     world.feed.pod(Modified(pod(node="n", gpu=1, version="2"), bound))
 
+    assert world.used() == 1
+
+
+def test_a_size_that_is_in_use_still_counts_until_the_status_says_otherwise(world: World) -> None:
+    """A pod asked to shrink holds what it had for as long as the node has not taken it away."""
+    shrinking = resized(pod(node="n", gpu=1), used="3", version="2")
+    world.feed.pod(Added(shrinking))
+    assert world.used() == 3
+
+    world.feed.pod(Modified(resized(shrinking, used="1", version="3"), shrinking))
     assert world.used() == 1
 
 
