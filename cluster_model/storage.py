@@ -11,6 +11,7 @@ import msgspec
 from cluster_model import counted_volumes
 from cluster_model.assumed import Assumed, Named
 from cluster_model.csi_migration import CsiVolume
+from cluster_model.objects import ApiObject
 from cluster_model.pod import PendingPod
 from cluster_model.pod_volumes import NO_VOLUMES
 from cluster_model.storage_columns import Storage
@@ -172,6 +173,13 @@ class StorageState:
             return NOTHING
         self._changed()
         return frozenset({Event.ATTACHMENT_DELETE})
+
+    def objects(self) -> tuple[ApiObject, ...]:
+        """Return every object as it is, or as it was assumed; a copy."""
+        smaller = (self._classes, self._drivers, self._csi_nodes)
+        kept: tuple[ApiObject, ...] = tuple(found for kind in smaller for found in kind.values())
+        counted = (*self._capacities.objects(), *self._rows.attachments.objects())
+        return (*self.volumes.values(), *self.claims.values(), *kept, *counted)
 
     def append(self, node: str) -> None:
         """Add a row for a node."""

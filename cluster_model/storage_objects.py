@@ -158,6 +158,11 @@ class CsiStorageCapacity(ApiObject, frozen=True):
     capacity: Quantity | None = None
     maximum_volume_size: Quantity | None = None
 
+    @property
+    def key(self) -> str:
+        """Namespace and name."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
 
 class VolumeAttachmentSource(ApiObject, frozen=True):
     persistent_volume_name: str | None = None

@@ -30,10 +30,9 @@ class CapacityTable:
 
     def set(self, found: CsiStorageCapacity) -> CsiStorageCapacity | None:
         """Take one; return what it was before."""
-        key = f"{found.metadata.namespace}/{found.metadata.name}"
-        before = self.remove(key)
-        self._objects[key] = found
-        self._by_class.setdefault(found.storage_class_name, {})[key] = _read(found)
+        before = self.remove(found.key)
+        self._objects[found.key] = found
+        self._by_class.setdefault(found.storage_class_name, {})[found.key] = _read(found)
         self._stale.add(found.storage_class_name)
         return before
 
@@ -44,6 +43,10 @@ class CapacityTable:
             del self._by_class[gone.storage_class_name][key]
             self._stale.add(gone.storage_class_name)
         return gone
+
+    def objects(self) -> tuple[CsiStorageCapacity, ...]:
+        """Return them all."""
+        return tuple(self._objects.values())
 
     def frozen(self) -> Mapping[str, tuple[Capacity, ...]]:
         """Return them as they are now, by class and name."""
@@ -80,6 +83,10 @@ class AttachmentTable:
             self._on[gone.spec.node_name].discard(name)
             self._of[gone.spec.source.persistent_volume_name].discard(name)
         return gone
+
+    def objects(self) -> tuple[VolumeAttachment, ...]:
+        """Return them all."""
+        return tuple(self._objects.values())
 
     def on(self, node: str) -> frozenset[str]:
         """Return the names of those on a node."""

@@ -16,6 +16,7 @@ from gpu_scheduler.logs import quoted
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
+from gpu_scheduler.volume_binder import NotBound, Reservation, VolumeBinder
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
 from kube_client.errors import ApiError
 
@@ -35,6 +36,7 @@ class Attempt:
     queued: QueuedPod
     node: str
     started: float
+    volumes: Reservation | None = None  # to be bound first
 
     @property
     def profile(self) -> str:
@@ -54,6 +56,7 @@ class Books:
     queue: SchedulingQueue
     reports: Reports
     metrics: Metrics
+    volumes: VolumeBinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +79,22 @@ class Binder:
         self._rules = rules
         self._news = news
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Task[None]] = set()  # for volumes, which may take long: they are not in flight
         self._room = asyncio.Event()
         self._room.set()
         self._bug: BaseException | None = None
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._tasks) + len(self._waiting)
 
     def start(self, attempt: Attempt) -> None:
         """Send the binding of an assumed pod; returns at once."""
-        task = asyncio.create_task(self._carry(attempt))
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        if len(self._tasks) >= self._rules.in_flight:
-            self._room.clear()
+        if attempt.volumes is None:
+            self._take_off(asyncio.create_task(self._carry(attempt)))
+        else:
+            task = asyncio.create_task(self._carry_volumes(attempt, attempt.volumes))
+            self._waiting.add(task)
+            task.add_done_callback(self._ended)
 
     async def room(self) -> None:
         """Wait until another binding may be in flight; raise what a binding before died of, which is a bug."""
@@ -99,7 +104,8 @@ class Binder:
             raise self._bug
 
     async def drain(self, timeout_seconds: float) -> bool:
-        """Wait for the bindings in flight, at most so long; tell whether all have ended."""
+        """Wait for the bindings in flight, at most so long; tell whether all have ended. Nothing waits for volumes."""
+        await _cancel(self._waiting)
         if not self._tasks:
             return True
         _, left = await asyncio.wait(self._tasks, timeout=timeout_seconds)
@@ -107,17 +113,35 @@ class Binder:
 
     async def abandon(self) -> None:
         """Stop waiting for answers that have not come."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancel(self._tasks | self._waiting)
+
+    def _take_off(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        if len(self._tasks) >= self._rules.in_flight:
+            self._room.clear()
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
+        self._waiting.discard(task)
         self._room.set()
         self._news.set()
         if not task.cancelled() and task.exception() is not None:
             self._bug = task.exception()
+
+    async def _carry_volumes(self, attempt: Attempt, volumes: Reservation) -> None:
+        """Bind the pod's volumes, then the pod. Until they are bound, nothing of the pod itself is in doubt."""
+        bound = False
+        try:
+            await self._books.volumes.bind(volumes, lambda: attempt.queued.pool is not Pool.LEFT)
+            bound = True
+        except NotBound as failure:
+            self._not_bound(attempt, failure)
+        finally:
+            if not bound:
+                self._give_back(attempt)
+        if bound:
+            self._take_off(asyncio.create_task(self._carry(attempt)))
 
     async def _carry(self, attempt: Attempt) -> None:
         await self._books.reports.settled(attempt.queued.uid)
@@ -175,11 +199,26 @@ class Binder:
         self._books.queue.fail(attempt.queued)
 
     def _release(self, attempt: Attempt) -> None:
+        if attempt.volumes is not None:
+            self._books.volumes.give_back(attempt.volumes)
         self._books.queue.wake(self._books.state.forget(attempt.queued.uid))
 
     def _failed(self, attempt: Attempt, error: ApiError) -> None:
-        message = f'running Bind plugin "DefaultBinder": {error.message or error.reason}'
         log.warning("binding failed pod=%s node=%s error=%s", attempt.name, attempt.node, quoted(error))
+        self._say(attempt, f'running Bind plugin "DefaultBinder": {error.message or error.reason}')
+
+    def _not_bound(self, attempt: Attempt, failure: NotBound) -> None:
+        log.warning("volumes not bound pod=%s node=%s error=%s", attempt.name, attempt.node, quoted(failure))
+        self._say(attempt, f'running PreBind plugin "VolumeBinding": {failure}')
+
+    def _say(self, attempt: Attempt, message: str) -> None:
         self._books.metrics.ended("error", attempt.profile, self._rules.now() - attempt.started)
         if attempt.queued.pool is not Pool.LEFT:
             self._books.reports.failed(attempt.queued, "SchedulerError", message)
+
+
+async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
+    cancelled = list(tasks)
+    for task in cancelled:
+        task.cancel()
+    await asyncio.gather(*cancelled, return_exceptions=True)

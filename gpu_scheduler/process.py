@@ -29,6 +29,7 @@ from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
+from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from gpu_scheduler.watches import Watch
 from kube_client import binding
 from kube_client.client import Client
@@ -110,7 +111,8 @@ class Scheduler:
         state = ClusterState()
         self._recorders = _recorders(client, profiles)
         self._reports = Reports(client, self._recorders)
-        books = Books(state, queue, self._reports, metrics)
+        volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
+        books = Books(state, queue, self._reports, metrics, volumes)
         rules = Rules(leadership.may_write, time.monotonic, backoff=config.backoff)
         self._binder = Binder(lambda queued, node: binding.bind(client, queued.pending.pod, node), books, rules, news)
         self._cycle = Cycle(books, profiles, self._binder, time.monotonic, news)

@@ -9,6 +9,15 @@ from typing import Any, Generic, TypeVar
 from cluster_model.controller_objects import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from cluster_model.pod_owners import Owner
 from cluster_model.state import ClusterState
+from cluster_model.storage_objects import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from cluster_model.verdict import Event
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.watches import Watch
@@ -16,6 +25,8 @@ from kube_client.changes import Added, Change, Deleted, KubeObject, Modified
 from kube_client.client import Client
 from kube_client.listing import Resource
 from kube_client.watch import Counts, Reflector
+
+STORAGE = "/apis/storage.k8s.io/v1"
 
 T = TypeVar("T", bound=KubeObject)
 Kind = TypeVar("Kind", bound=Owner)
@@ -45,6 +56,41 @@ COLLECTIONS: Mapping[str, Collection[Any]] = MappingProxyType(
         "replicationcontrollers": _owners("/api/v1/replicationcontrollers", ReplicationController),
         "replicasets": _owners("/apis/apps/v1/replicasets", ReplicaSet),
         "statefulsets": _owners("/apis/apps/v1/statefulsets", StatefulSet),
+        "persistentvolumes": Collection(
+            Resource("/api/v1/persistentvolumes", PersistentVolume),
+            lambda state, found: state.storage.set_volume(found),
+            lambda state, found: state.storage.remove_volume(found.metadata.name),
+        ),
+        "persistentvolumeclaims": Collection(
+            Resource("/api/v1/persistentvolumeclaims", PersistentVolumeClaim),
+            lambda state, found: state.storage.set_claim(found),
+            lambda state, found: state.storage.remove_claim(found.key),
+        ),
+        "storageclasses": Collection(
+            Resource(f"{STORAGE}/storageclasses", StorageClass),
+            lambda state, found: state.storage.set_class(found),
+            lambda state, found: state.storage.remove_class(found.metadata.name),
+        ),
+        "csinodes": Collection(
+            Resource(f"{STORAGE}/csinodes", CsiNode),
+            lambda state, found: state.storage.set_csi_node(found),
+            lambda state, found: state.storage.remove_csi_node(found.metadata.name),
+        ),
+        "csidrivers": Collection(
+            Resource(f"{STORAGE}/csidrivers", CsiDriver),
+            lambda state, found: state.storage.set_driver(found),
+            lambda state, found: state.storage.remove_driver(found.metadata.name),
+        ),
+        "csistoragecapacities": Collection(
+            Resource(f"{STORAGE}/csistoragecapacities", CsiStorageCapacity),
+            lambda state, found: state.storage.set_capacity(found),
+            lambda state, found: state.storage.remove_capacity(found.key),
+        ),
+        "volumeattachments": Collection(
+            Resource(f"{STORAGE}/volumeattachments", VolumeAttachment),
+            lambda state, found: state.storage.set_attachment(found),
+            lambda state, found: state.storage.remove_attachment(found.metadata.name),
+        ),
     }
 )
 

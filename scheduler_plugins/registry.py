@@ -21,11 +21,15 @@ from scheduler_plugins import (
     node_ports,
     node_resources_fit,
     node_unschedulable,
+    node_volume_limits,
     plugin_args,
     pod_topology_spread,
     spread_args,
     taint_toleration,
     unsupported,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
 )
 from scheduler_plugins.framework import Filter, Profile, Scorer, highest_is_best, lowest_is_best
 
@@ -104,6 +108,17 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             scorer=lambda name, weight, found: Scorer(name, weight, partial(allocation_scores.score, args=found)),
             weight=1,
         ),
+        "VolumeRestrictions": Plugin(
+            filter=lambda name, _: Filter(name, volume_restrictions.check, volume_restrictions.refuse),
+        ),
+        "NodeVolumeLimits": Plugin(filter=lambda name, _: Filter(name, node_volume_limits.check)),
+        "VolumeBinding": Plugin(
+            volume_binding.BindingArgs,
+            filter=lambda name, _: Filter(name, volume_binding.check, volume_binding.refuse),
+            scorer=lambda name, weight, found: Scorer(name, weight, partial(volume_binding.score, args=found)),
+            weight=1,
+        ),
+        "VolumeZone": Plugin(filter=lambda name, _: Filter(name, volume_zone.check, volume_zone.refuse)),
         "PodTopologySpread": Plugin(spread_args.Args, _spread_filter, _spread_scorer, weight=2),
         "InterPodAffinity": Plugin(inter_pod_affinity.Args, _affinity_filter, _affinity_scorer, weight=2),
         "NodeResourcesBalancedAllocation": Plugin(
@@ -142,7 +157,9 @@ def profile(
     chosen = (_bind_filter(name, bound[name]) for name in filters)
     first = Filter(unsupported.NAME, refuse=lambda pod, _: unsupported.refuse(pod))
     scored = (_bind_scorer(name, weight, bound[name]) for name, weight in scorers)
-    return Profile(scheduler_name, (first, *chosen), tuple(scored))
+    binding = bound.get(volume_binding.NAME) if volume_binding.NAME in filters else None
+    wait = binding.bind_timeout_seconds if isinstance(binding, volume_binding.BindingArgs) else None
+    return Profile(scheduler_name, (first, *chosen), tuple(scored), bind_timeout_seconds=wait)
 
 
 def _args(name: str, found: Mapping[str, Any], path: str) -> plugin_args.Args:

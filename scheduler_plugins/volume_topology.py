@@ -10,7 +10,7 @@ from cluster_model import csi_migration
 from cluster_model.columns import Mask
 from cluster_model.label_selectors import Requirement, Selector
 from cluster_model.objects import NodeSelector, NodeSelectorTerm
-from cluster_model.snapshot import NodeColumns, Rows
+from cluster_model.snapshot import NodeColumns, Rows, Snapshot
 from cluster_model.storage_columns import Storage
 from cluster_model.storage_objects import PersistentVolume, TopologySelectorTerm
 from scheduler_plugins import selectors
@@ -50,6 +50,12 @@ def usable(volume: PersistentVolume, nodes: NodeColumns, storage: Storage) -> Ma
     plugin, translated = kind.plugin, csi_migration.node_affinity(volume)
     migrated = storage.csi_nodes.where(lambda facts: facts is not None and plugin in facts.migrated)
     return np.where(migrated, matching(translated, nodes), found)
+
+
+def is_usable(volume: PersistentVolume, snapshot: Snapshot, node: str) -> bool:
+    """Say whether a bound volume can be used on one node."""
+    row = np.array([snapshot.nodes.rows[node]], np.intp)
+    return bool(usable(volume, snapshot.nodes.take(row), snapshot.storage.take(row))[0])
 
 
 def allowed(terms: Iterable[TopologySelectorTerm], nodes: NodeColumns) -> Mask:

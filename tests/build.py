@@ -1,6 +1,6 @@
 """Builders of pods, nodes and snapshots for tests, as short as the claim needs; everything else is plausible."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
@@ -8,6 +8,15 @@ from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Snapshot
 from cluster_model.state import ClusterState
+from cluster_model.storage_objects import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from scheduler_plugins.framework import Decision
 
 MODEL = "nvidia.com/gpu.product"
@@ -148,3 +157,19 @@ def said(decision: Decision) -> dict[str, str]:
         name: "fits" if rejection is None else ", ".join(reason.text for reason in rejection.reasons)
         for name, rejection in found.items()
     }
+
+
+def stored(state: ClusterState, *found: Any) -> ClusterState:
+    """Tell a cluster of storage objects of any kind."""
+    take: dict[Any, Callable[[Any], object]] = {
+        PersistentVolume: state.storage.set_volume,
+        PersistentVolumeClaim: state.storage.set_claim,
+        StorageClass: state.storage.set_class,
+        CsiNode: state.storage.set_csi_node,
+        CsiDriver: state.storage.set_driver,
+        CsiStorageCapacity: state.storage.set_capacity,
+        VolumeAttachment: state.storage.set_attachment,
+    }
+    for one in found:
+        take[type(one)](one)
+    return state

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
-from tests import build, generate_terms
+from tests import build, generate_terms, generate_volumes
 from tests.generate_source import Source
 from tests.oracle import Settings
 from tests.oracle_labels import AROUND
@@ -169,7 +169,7 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
         model=source.of(ASKED_MODELS) if gpu and source.seldom(2) else None,
         memory=source.of(ASKED_MEMORIES) if gpu and source.seldom(3) else None,
         containers=(container(source, resources),),
-        volumes=(image_volume(),) if source.seldom() else (),
+        volumes=generate_volumes.volumes(source, 3 if on else 10) + ((image_volume(),) if source.seldom() else ()),
         host_network=source.seldom(12),
         host_users=source.of((None, None, True, False)),
         tolerations=source.several(lambda: toleration(source), 3),
@@ -186,6 +186,7 @@ def cluster(source: Source) -> ClusterState:
     places = (*(one.metadata.name for one in found), "elsewhere")
     running = [pod(source, f"running-{index}", source.of(places)) for index in range(source.of(range(7)))]
     made = build.state(*found, pods=running)
+    build.stored(made, *(generate_volumes.storage(source, NODE_NAMES) if source.seldom(2) else ()))
     for namespace in AROUND.namespaces:
         made.set_namespace(namespace)
     for owner in (*AROUND.services, *AROUND.controllers):

@@ -15,6 +15,7 @@ from cluster_model.state import ClusterState
 from tests.oracle_affinity import Affinity
 from tests.oracle_labels import AROUND, Place
 from tests.oracle_spread import Spread
+from tests.oracle_volumes import NOTHING_TOLD, Judge, Told, Volumes, judges
 
 Said: TypeAlias = tuple[str, bool]  # reason, whether evicting pods could help
 GPU = "nvidia.com/gpu"
@@ -27,6 +28,7 @@ class View:
     node: objects.Node
     pods: tuple[PodRequest, ...] = ()
     held_pods: tuple[objects.Pod, ...] = ()
+    told: Told = NOTHING_TOLD
 
     @property
     def place(self) -> Place:
@@ -395,6 +397,10 @@ FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
 }
 ORDER = (
     *[name for name in FILTERS if name != "NodeDeclaredFeatures"],
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
     "PodTopologySpread",
     "InterPodAffinity",
     "NodeDeclaredFeatures",
@@ -407,6 +413,7 @@ WEIGHTS = {
     "NodeResourcesFit": 1,
     "PodTopologySpread": 2,
     "InterPodAffinity": 2,
+    "VolumeBinding": 1,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
 }
@@ -467,7 +474,7 @@ class Decided:
 
 def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) -> Decided:
     """Decide one node after another."""
-    refusal = refusals(pod)
+    refusal = refusals(pod, views)
     if refusal and views:
         return Decided({}, {}, {}, refusal, len(views))
     across = judges_across(pod, views, settings)
@@ -480,7 +487,7 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
     return Decided(reasons, scores, total, [], len(views))
 
 
-def refusals(pod: PendingPod) -> list[str]:
+def refusals(pod: PendingPod, views: list[View]) -> list[str]:
     said = [str(problem) for problem in pod.request.problems]
     said += [f"{path} is not supported by this scheduler yet" for path in pod.request.unsupported]
     if not said and names_allowed(pod) == set():
@@ -488,10 +495,15 @@ def refusals(pod: PendingPod) -> list[str]:
     plugins, names = narrowed_by(pod)
     if not said and plugins and not names:
         return [f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"]
-    return said
+    return said or volumes(pod, views).refusals()
 
 
-def judges_across(pod: PendingPod, views: list[View], settings: Settings) -> dict[str, Spread | Affinity]:
+def volumes(pod: PendingPod, views: list[View]) -> Volumes:
+    told = views[0].told if views else NOTHING_TOLD
+    return Volumes(pod.pod, [view.place for view in views], told, term_matches)
+
+
+def judges_across(pod: PendingPod, views: list[View], settings: Settings) -> dict[str, Spread | Affinity | Judge]:
     """The twins of the plugins that look at all nodes for one."""
 
     def tolerated(node: objects.Node) -> bool:
@@ -502,13 +514,14 @@ def judges_across(pod: PendingPod, views: list[View], settings: Settings) -> dic
 
     places = [view.place for view in views]
     return {
+        **judges(volumes(pod, views)),
         "PodTopologySpread": Spread(pod, places, AROUND, settings.spread, (tolerated, selected)),
         "InterPodAffinity": Affinity(pod, places, AROUND, settings.affinity),
     }
 
 
 def first_rejection(
-    pod: PendingPod, view: View, across: Mapping[str, Spread | Affinity]
+    pod: PendingPod, view: View, across: Mapping[str, Spread | Affinity | Judge]
 ) -> tuple[str, list[Said]] | None:
     plugins, names = narrowed_by(pod)
     if plugins and view.name not in names:
@@ -553,7 +566,7 @@ def views(state: ClusterState) -> list[View]:
     held: dict[str, list[PendingPod]] = {}
     for holding in state.holdings().values():
         held.setdefault(holding.node, []).append(holding.pod)
-    found = []
+    found, told = [], Told(state.storage.objects())
     for name in state.snapshot().names:
         record = state.node(name)
         assert record is not None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from cluster_model import controller_objects, objects
+from cluster_model import controller_objects, objects, storage_objects
 from cluster_model.pod_owners import Owner
 
 
@@ -72,6 +72,13 @@ class Stored(Wire, frozen=True):
     replication_controllers: tuple[controller_objects.ReplicationController, ...] = ()
     replica_sets: tuple[controller_objects.ReplicaSet, ...] = ()
     stateful_sets: tuple[controller_objects.StatefulSet, ...] = ()
+    persistent_volumes: tuple[storage_objects.PersistentVolume, ...] = ()
+    persistent_volume_claims: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
+    storage_classes: tuple[storage_objects.StorageClass, ...] = ()
+    csi_nodes: tuple[storage_objects.CsiNode, ...] = ()
+    csi_drivers: tuple[storage_objects.CsiDriver, ...] = ()
+    csi_storage_capacities: tuple[storage_objects.CsiStorageCapacity, ...] = ()
+    volume_attachments: tuple[storage_objects.VolumeAttachment, ...] = ()
 
     def owners(self) -> Iterator[Owner]:
         """Yield what may select pods for others."""

@@ -8,11 +8,12 @@ from typing import Any
 
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
+from cluster_model.storage import StorageState
 from scheduler_plugins import explain
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, PluginError, Rejection
 from tests.differential import profiles
-from tests.differential.answers import FrameworkAnswer, Status
+from tests.differential.answers import FrameworkAnswer, Status, Stored
 from tests.differential.framework import Case
 
 HELPABLE, HOPELESS = "Unschedulable", "UnschedulableAndUnresolvable"
@@ -40,9 +41,27 @@ def ours(case: Case, answer: FrameworkAnswer) -> Decision:
         state.set_namespace(namespace)
     for owner in stored.owners():
         state.set_owner(owner)
+    _set_storage(stored, state.storage)
     for pod in stored.pods:
         state.set_pod(PendingPod.read(pod))
     return decide(PendingPod.read(stored.pod), state.snapshot(), profiles.ours(case.get("config")))
+
+
+def _set_storage(stored: Stored, storage: StorageState) -> None:
+    for volume in stored.persistent_volumes:
+        storage.set_volume(volume)
+    for claim in stored.persistent_volume_claims:
+        storage.set_claim(claim)
+    for found in stored.storage_classes:
+        storage.set_class(found)
+    for node in stored.csi_nodes:
+        storage.set_csi_node(node)
+    for driver in stored.csi_drivers:
+        storage.set_driver(driver)
+    for capacity in stored.csi_storage_capacities:
+        storage.set_capacity(capacity)
+    for attachment in stored.volume_attachments:
+        storage.set_attachment(attachment)
 
 
 def differences(case: Case, answer: FrameworkAnswer) -> tuple[Difference, ...]:

@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.differential import affinity, image_cases, neighbour_cases, profiles, resources, simple, spread_cases, world
+from tests.differential import (
+    affinity,
+    binding_cases,
+    image_cases,
+    neighbour_cases,
+    profiles,
+    resources,
+    simple,
+    spread_cases,
+    volume_cases,
+    world,
+)
 from tests.differential.documents import Document, config, default_config
 from tests.differential.world import World
 
@@ -37,6 +48,10 @@ SUBJECTS: Mapping[str, Subject] = {
     "DefaultSpread": Subject(spread_cases.default_spread, ("PodTopologySpread",)),
     "InterPodAffinity": Subject(neighbour_cases.inter_pod_affinity, ("InterPodAffinity",)),
     "CrowdedAffinity": Subject(neighbour_cases.crowded_affinity, ("InterPodAffinity",)),
+    "VolumeRestrictions": Subject(volume_cases.volume_restrictions, ("VolumeRestrictions",)),
+    "NodeVolumeLimits": Subject(volume_cases.node_volume_limits, ("NodeVolumeLimits",)),
+    "VolumeBinding": Subject(binding_cases.volume_binding, ("VolumeBinding",)),
+    "VolumeZone": Subject(volume_cases.volume_zone, ("VolumeZone",)),
     "ImageLocality": Subject(image_cases.image_locality, ("ImageLocality",)),
     "NodeDeclaredFeatures": Subject(image_cases.node_declared_features, ("NodeDeclaredFeatures",)),
     "PodLevelResources": Subject(resources.pod_level, (FIT, BALANCE)),

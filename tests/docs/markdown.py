@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 WIDTH = 150
 BELOW = "see below"
+BELOW_IN_SHORT = "…"  # where even that is too long
 
 
 def code(value: object) -> str:
@@ -21,6 +22,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
         line = _line(row)
         if len(line) > WIDTH:
             line = _line([*row[:-1], BELOW])
+            line = line if len(line) <= WIDTH else _line([*row[:-1], BELOW_IN_SHORT])
             below += bullet(f"{row[0]}: {row[-1]}")
         lines.append(line)
     return [*lines, "", *below, ""] if below else [*lines, ""]

@@ -176,6 +176,8 @@ def _form(kind: Any) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, tuple) and any(isinstance(each, msgspec.Struct) for each in value):
+        return str(msgspec.to_builtins(list(value))).replace("'", "")  # as YAML would have it
     return "" if value in (None, (), msgspec.NODEFAULT) or isinstance(value, msgspec.Struct) else str(value)
 
 

@@ -14,6 +14,7 @@ from gpu_scheduler.feed import Feed
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.queue import QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
+from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from kube_client.binding import Bound, Outcome
 from kube_client.client import Client
 from kube_client.event_bodies import Words
@@ -97,7 +98,8 @@ class World:
         self.state = ClusterState()
         self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming)
         self.reports = Reports(self.client, {SCHEDULER: self.recorder})
-        self.books = Books(self.state, self.queue, self.reports, self.metrics)
+        self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
+        self.books = Books(self.state, self.queue, self.reports, self.metrics, self.volumes)
         rules = Rules(lambda: self.leading, self.clock, self.nap, in_flight=self.in_flight)
         self.binder = Binder(self.bindings.bind, self.books, rules, self.news)
         self.cycle = Cycle(self.books, {SCHEDULER: self.profile}, self.binder, self.clock, self.news)

@@ -100,16 +100,16 @@ def test_a_gated_pod_is_left_alone_until_its_gate_goes(running: Scheduler, pods:
     pods.wait_bound(2)
 
 
-CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+CLAIM_OF_DEVICES = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
 
 
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ({"volumes": [CLAIM]}, "spec.volumes[0].persistentVolumeClaim"),
+        (CLAIM_OF_DEVICES, "spec.resourceClaims[0]"),
         ({"annotations": {"gpu.nvidia.com/fraction": "0.5"}}, "metadata.annotations[gpu.nvidia.com/fraction]"),
     ],
-    ids=["volume", "fraction"],
+    ids=["devices", "fraction"],
 )
 def test_a_constraint_that_we_cannot_keep_is_named_and_not_dropped(
     running: Scheduler, pods: Namespace, spec: dict[str, Any], field: str
