@@ -8,6 +8,7 @@ from cluster_model.label_syntax import wrong_with_key, wrong_with_value
 from cluster_model.objects import LabelSelector, SelectorRequirement
 
 IN, NOT_IN, EXISTS, ABSENT = "In", "NotIn", "Exists", "DoesNotExist"
+ESCAPED_BY_GO = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}  # in JSON, not in quoted text
 OPERATORS = (IN, NOT_IN, EXISTS, ABSENT)
 
 
@@ -103,7 +104,7 @@ def _problems(requirement: Requirement) -> Iterator[str]:
     if operator in (IN, NOT_IN) and not values:
         yield "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
     if operator in (EXISTS, ABSENT) and values:
-        shown = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+        shown = json.dumps(values, ensure_ascii=False, separators=(",", ":")).translate(ESCAPED_BY_GO)
         yield f"values: Invalid value: {shown}: values set must be empty for exists and does not exist"
     for index, value in enumerate(values):
         wrong = "; ".join(wrong_with_value(value))
