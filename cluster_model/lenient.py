@@ -83,8 +83,8 @@ class _Fitting:
         return [item for item in fitted if item is not _ABSENT]
 
     def union(self, value: Any, wanted: inspect.UnionType, path: str) -> Any:
-        struct = next((one for one in wanted.types if isinstance(one, inspect.StructType | inspect.DictType)), None)
-        return self.fit(value, struct, path) if struct else self.quantity(value, path)
+        present = [one for one in wanted.types if not isinstance(one, inspect.NoneType)]
+        return self.fit(value, present[0], path) if len(present) == 1 else self.quantity(value, path)
 
     def quantity(self, value: Any, path: str) -> Any:
         """Keep an amount as it stands, for its reader to judge; like the API server, forgive spaces around it."""

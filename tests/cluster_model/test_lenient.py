@@ -57,6 +57,7 @@ def test_what_cannot_be_text_is_left_out_and_noted(value: Any) -> None:
         ({"containers": ["x"]}, "spec.containers[0] must be a mapping"),
         ({"nodeSelector": []}, "spec.nodeSelector must be a mapping"),
         ({"hostNetwork": "yes"}, "spec.hostNetwork must be true or false"),
+        ({"hostUsers": []}, "spec.hostUsers must be true or false"),
         ({"priority": "high"}, "spec.priority must be an integer"),
         ({"priority": 2**70}, "spec.priority must be an integer"),
         ({"affinity": {"nodeAffinity": 5}}, "spec.affinity.nodeAffinity must be a mapping"),
