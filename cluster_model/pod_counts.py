@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias, cast
 
@@ -43,6 +43,7 @@ class Group:
     pairs: frozenset[tuple[str, str]]
     terminating: bool
     labels: Mapping[str, str] = field(compare=False)
+    supposed: bool = False  # no pods: what a supposition takes off the counts that leave terminating pods out
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Pods:
                     yield (requirement.key,)
 
     def weigh(self, kind: Group) -> Iterator[tuple[Hashable, int]]:
-        counts = self.with_terminating or not kind.terminating
+        counts = not kind.supposed if self.with_terminating else not kind.terminating
         if counts and all(one.matches(kind.namespace, kind.labels) for one in self.wanted):
             yield COUNT, 1
 
@@ -173,6 +174,14 @@ class PodTable:
         """Take a pod off a node."""
         self._change(pod, self._slots.leave(node), -1)
 
+    def suppose(self, pod: PendingPod, node: str, sign: int) -> None:
+        """Count what kube-scheduler's trials of an eviction do beside: a pod on its way out, which did not count for
+        spreading, is taken off its count all the same.
+        """
+        group = _group(pod.pod.metadata)
+        if group.terminating:
+            self._groups.append(replace(group, terminating=False, supposed=True), self._slots.number(node), sign)
+
     def frozen(self) -> PodCounts:
         """Return the counts as they are now."""
         self._groups, self._terms = self._groups.shortened(), self._terms.shortened()
@@ -201,6 +210,9 @@ class _Slots:
             self.most = max(self.most, number + 1)
         self._users[node] = self._users.get(node, 0) + 1
         return number
+
+    def number(self, node: str) -> int:
+        return self._numbers[node]
 
     def leave(self, node: str) -> int:
         number = self._numbers[node]

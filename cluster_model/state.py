@@ -178,8 +178,10 @@ class ClusterState:
         changes += [(pod, node, 1) for pod, node in come]
         for pod, node, sign in changes:
             self._count(pod, node, sign)
+            self._pods.suppose(pod, node, sign)
         found = self._freeze()
         for pod, node, sign in reversed(changes):
+            self._pods.suppose(pod, node, -sign)
             self._count(pod, node, -sign)
         self._generation, self._snapshot = kept.generation, kept
         return found
