@@ -3,6 +3,16 @@
 from dataclasses import dataclass
 
 from cluster_model import objects, request
+from cluster_model.gpu_models import KnownModels
+from cluster_model.request import Rules
+
+
+def rules(extra_models: tuple[str, ...] = ()) -> Rules:
+    """Read model names as the scheduler does: one that is not known is no mistake, but a model that no node has."""
+    return Rules(KnownModels.extended(extra_models), allow_unknown_models=True)
+
+
+BUILT_IN_MODELS = Rules(allow_unknown_models=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,5 +23,6 @@ class PendingPod:
     request: request.PodRequest
 
     @classmethod
-    def read(cls, pod: objects.Pod) -> "PendingPod":
-        return cls(pod, request.parse(pod))
+    def read(cls, pod: objects.Pod, known: Rules = BUILT_IN_MODELS) -> "PendingPod":
+        """Read a pod as it comes from the API server."""
+        return cls(pod, request.parse(pod, known))

@@ -12,7 +12,7 @@ from gpu_scheduler.kube_config.check import Verdict
 from gpu_scheduler.kube_config.trees import Members, plain
 from gpu_scheduler.kube_config.validation import ProfileRead
 from gpu_scheduler.plugin_sets import Known
-from scheduler_plugins import plugin_args, registry
+from scheduler_plugins import gpu_topology, plugin_args, registry
 from scheduler_plugins.framework import Filter, Profile
 
 
@@ -45,6 +45,12 @@ def build(configured: Iterable[ProfileConfig]) -> dict[str, Profile]:
     if problems:
         raise BadRequest(*problems)
     return built
+
+
+def extra_models(configured: Iterable[ProfileConfig]) -> tuple[str, ...]:
+    """Return the GPU models that some profile names beside the built-in ones: nodes are read once for all profiles."""
+    written = (found.args.get(gpu_topology.NAME, {}).get("extraModels") or () for found in configured)
+    return tuple(sorted({name for names in written for name in names}))
 
 
 def _build(found: ProfileConfig) -> Profile:

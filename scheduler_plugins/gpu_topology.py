@@ -10,6 +10,7 @@ import numpy as np
 
 from cluster_model import gpu_names
 from cluster_model.columns import MAX_AMOUNT, Amounts, Shares, sealed
+from cluster_model.gpu_models import KnownModels
 from cluster_model.pod import PendingPod
 from cluster_model.request import GpuRequest
 from cluster_model.snapshot import UNKNOWN, NodeColumns, Rows, Snapshot
@@ -30,6 +31,7 @@ TABLE: tuple[ReasonSet, ...] = (
     (Reason("Insufficient GPU memory", OTHER_NODE),),
 )
 FREE, TOTAL = "free", "total"
+LONGEST_MODEL = 253
 TAKEN, TOO_FEW, NO_MODEL, OTHER_MODEL, NO_MEMORY, LITTLE_MEMORY = range(1, 7)
 
 # One card shows up to 8 % less than its name says, depending on who reports it (15109 to 16384 MiB for a T4).
@@ -37,14 +39,22 @@ OF_ASKED, OF_SHOWN = 92, 100
 
 
 class Args(plugin_args.Args, frozen=True):
-    """`count` says which GPUs the score compares with the number asked: a node's free ones, or all."""
+    """`count` says which GPUs the score compares with the number asked: a node's free ones, or all.
+
+    `extraModels` names GPU models beside those built in, for reading nodes and pods; they hold for all profiles.
+    """
 
     count: str = FREE
+    extra_models: tuple[str, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """Yield an unknown way to count."""
+        """Yield an unknown way to count, and names that no node or pod could be recognised by."""
         if self.count not in (FREE, TOTAL):
             yield Problem(f"{path}.count", self.count, f"must be one of: {FREE}, {TOTAL}")
+        for index, name in enumerate(self.extra_models):
+            if len(name) > LONGEST_MODEL or KnownModels.extended([name]).canonical(name) is None:
+                rule = f'must name one GPU model in at most {LONGEST_MODEL} characters, such as "RTX-9090"'
+                yield Problem(f"{path}.extraModels[{index}]", name, rule)
 
 
 def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:

@@ -10,10 +10,12 @@ import pytest
 
 from cluster_model import objects
 from cluster_model.label_selectors import EVERYTHING
+from cluster_model.pod import rules
 from cluster_model.pod_counts import Pods, Wanted
+from gpu_scheduler.feed import Feed
 from gpu_scheduler.queue import Pool
 from kube_client.changes import Added, Deleted, Modified, Synced
-from tests.gpu_scheduler.build import node, pod
+from tests.gpu_scheduler.build import SCHEDULER, node, pod
 from tests.gpu_scheduler.fakes import World
 
 
@@ -140,6 +142,16 @@ def test_a_size_that_is_in_use_still_counts_until_the_status_says_otherwise(worl
 
     world.feed.pod(Modified(resized(shrinking, used="1", version="3"), shrinking))
     assert world.used() == 1
+
+
+def test_pods_are_read_with_the_models_of_the_configuration(world: World) -> None:
+    feed = Feed(world.state, world.queue, [SCHEDULER], world.metrics.unreadable, rules(("B900",)))
+    feed.pod(Synced())
+    feed.pod(Added(pod(gpu=1, annotations={"gpu.nvidia.com/model": "NVIDIA B900"})))
+
+    queued = world.queue.get("uid-p")
+    assert queued is not None
+    assert [model.name for model in queued.pending.request.gpu.models] == ["B900"]
 
 
 def test_a_reading_holds_on_while_only_node_and_status_are_new(world: World) -> None:

@@ -46,6 +46,14 @@ def test_the_default_profile_filters_and_scores_as_documented() -> None:
     assert {plugin.name: plugin.weight for plugin in found.scorers}.items() >= WEIGHTS.items()
 
 
+def test_models_of_all_profiles_are_known_to_the_one_state() -> None:
+    config_of = "schedulerName: {}, pluginConfig: [{{name: GPUTopologyPlugin, args: {{extraModels: [{}]}}}}]"
+    told = ", ".join(f"{{{config_of.format(*one)}}}" for one in (("a", "B900, C1"), ("b", "B900")))
+    found = config.parse(f"{HEAD}profiles: [{told}, {{schedulerName: c}}]", profiles.KNOWN, "own").profiles
+
+    assert profiles.extra_models(found) == ("B900", "C1")
+
+
 def test_what_we_cannot_honour_is_refused_even_without_any_filter() -> None:
     found = build("profiles: [{plugins: {filter: {disabled: [{name: '*'}]}}}]")["gpu-scheduler"]
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from cluster_model import objects
-from cluster_model.pod import PendingPod
+from cluster_model.pod import PendingPod, rules
 from cluster_model.snapshot import Snapshot
+from cluster_model.state import ClusterState
 from scheduler_plugins import gpu_topology, registry
 from scheduler_plugins.decide import decide
-from tests.build import node, pod, said, snapshot
+from tests.build import node, pod, raw_pod, said, snapshot
 
 PROFILE = registry.profile(filters=("GPUTopologyPlugin",), scorers=())
 
@@ -64,6 +65,21 @@ def test_the_model_must_be_one_of_those_asked_in_whatever_vocabulary() -> None:
         "turing": "node(s) didn't match GPU model",
         "mystery": "node(s) had no known GPU model",
     }
+
+
+def test_a_model_that_nobody_knows_is_one_that_no_node_has() -> None:
+    found = verdict(pod(gpu=1, model="B900"), node("a"), node("b", model=None))
+
+    assert found == {"a": "node(s) didn't match GPU model", "b": "node(s) had no known GPU model"}
+
+
+def test_a_model_of_the_configuration_is_found_on_nodes_that_have_it() -> None:
+    state = ClusterState(("RTX-9090",))
+    for one in (node("new", model="NVIDIA-GeForce-RTX-9090"), node("old")):
+        state.set_node(one)
+    asking = PendingPod.read(raw_pod(gpu=1, model="RTX9090"), rules(("RTX-9090",)))
+
+    assert decide(asking, state.snapshot(), PROFILE).node == "new"
 
 
 @pytest.mark.parametrize(

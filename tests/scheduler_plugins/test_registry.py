@@ -21,6 +21,9 @@ def test_defaults_pair_every_plugin_with_its_weight_in_filter_order() -> None:
     assert [name for name, _ in registry.DEFAULTS if name in registry.FILTERS] == list(registry.FILTERS)
 
 
+ONE_MODEL = 'must name one GPU model in at most 253 characters, such as "RTX-9090"'
+
+
 def test_filters_and_scorers_run_in_the_order_given_with_the_weights_given() -> None:
     profile = registry.profile("mine", ("NodePorts", "NodeName"), (("GPUScheduler", 7), ("TaintToleration", 1)))
 
@@ -52,11 +55,14 @@ def test_names_that_do_not_exist_or_do_not_extend_a_point_are_refused(fields: di
     ("name", "args", "message"),
     [
         ("NodePorts", {"x": 1}, '.x: Invalid value: "1": unknown field; known: none'),
-        ("GPUTopologyPlugin", {"counts": "free"}, '.counts: Invalid value: "free": unknown field; known: count'),
+        ("GPUTopologyPlugin", {"counts": "x"}, '.counts: Invalid value: "x": unknown field; known: count, extraModels'),
         ("GPUTopologyPlugin", {"count": "some"}, '.count: Invalid value: "some": must be one of: free, total'),
         ("NodeResourcesFit", {"ignoredResources": "x"}, '.ignoredResources: Invalid value: "x": must be a list'),
         ("NodeResourcesFit", {"scoringStrategy": 7}, ".scoringStrategy: Invalid value: 7: must be a mapping"),
         ("GPUTopologyPlugin", {"count": 3}, ".count: Invalid value: 3: must be a string"),
+        ("GPUTopologyPlugin", {"extraModels": "B900"}, '.extraModels: Invalid value: "B900": must be a list'),
+        ("GPUTopologyPlugin", {"extraModels": ["B900", ""]}, f'.extraModels[1]: Invalid value: "": {ONE_MODEL}'),
+        ("GPUTopologyPlugin", {"extraModels": ["NVIDIA"]}, f'.extraModels[0]: Invalid value: "NVIDIA": {ONE_MODEL}'),
         (
             "NodeResourcesFit",
             {"scoringStrategy": {"type": "Best"}},
