@@ -6,6 +6,7 @@ from typing import Any
 
 from cluster_model import label_selectors, objects
 from cluster_model.label_selectors import NOTHING, Selector, UnreadableSelector
+from cluster_model.verdict import Event
 
 
 class BudgetSpec(objects.ApiObject, frozen=True):
@@ -56,13 +57,15 @@ class BudgetTable:
     def __init__(self) -> None:
         self._budgets: dict[str, Budget] = {}
 
-    def set(self, found: PodDisruptionBudget) -> None:
-        """Take a budget as it is now."""
+    def set(self, found: PodDisruptionBudget) -> frozenset[Event]:
+        """Take a budget as it is now. It makes nobody fit: what is evicted is told of by itself."""
         self._budgets[_key(found)] = Budget.read(found)
+        return frozenset()
 
-    def remove(self, found: PodDisruptionBudget) -> None:
+    def remove(self, found: PodDisruptionBudget) -> frozenset[Event]:
         """Forget a budget."""
         self._budgets.pop(_key(found), None)
+        return frozenset()
 
     def all(self) -> tuple[Budget, ...]:
         """Return every budget by namespace and name, so that the same choice follows from the same cluster."""

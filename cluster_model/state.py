@@ -50,6 +50,7 @@ class ClusterState:
         self.storage = StorageState(self._touch)
         self.budgets = BudgetTable()
         self.nominations = Nominations()
+        self.evicting: set[str] = set()  # UIDs of pods that have to go and may not have been told yet
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
         self._generation = 0
@@ -103,6 +104,7 @@ class ClusterState:
         uid = pod.pod.metadata.uid
         if uid in self._holdings:
             raise ValueError(f"pod {uid} already counts on node {self._holdings[uid].node}")
+        self.nominations.drop(uid)
         self._hold(uid, Holding(pod, node_name, assumed=True))
 
     def forget(self, uid: str) -> frozenset[Event]:
@@ -263,6 +265,7 @@ class ClusterState:
         held = self._holdings.pop(uid, None)
         if held is None:
             return NOTHING
+        self.evicting.discard(uid)
         there = self._by_node[held.node]
         there.discard(uid)
         if not there:

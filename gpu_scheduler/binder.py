@@ -14,6 +14,7 @@ from cluster_model.state import ClusterState
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.logs import quoted
 from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.preemptor import Preemptor
 from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.volume_binder import NotBound, Reservation, VolumeBinder
@@ -57,6 +58,7 @@ class Books:
     reports: Reports
     metrics: Metrics
     volumes: VolumeBinder
+    preemptor: Preemptor
 
 
 @dataclass(frozen=True, slots=True)

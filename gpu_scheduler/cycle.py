@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from gpu_scheduler.binder import Attempt, Binder, Books
 from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod
-from scheduler_plugins import explain
+from scheduler_plugins import explain, nominated
 from scheduler_plugins.framework import Decision, PluginError, Profile
 from scheduler_plugins.reuse import Memory
 
@@ -63,8 +63,8 @@ class Cycle:
         return True
 
     def _decide(self, queued: QueuedPod) -> Decision:
-        memory = self._memories[queued.pending.pod.spec.scheduler_name]
-        return memory.decide(queued.pending, self._books.state.snapshot())
+        memory, state = self._memories[queued.pending.pod.spec.scheduler_name], self._books.state
+        return memory.decide(queued.pending, state.snapshot(), nominated.judge(queued.pending, state, memory.profile))
 
     def _settle(self, queued: QueuedPod, decision: Decision, started: float) -> None:
         seconds = self._now() - started
@@ -91,10 +91,11 @@ class Cycle:
         )
 
     def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
-        sentence = explain.sentence(decision)
+        room = self._books.preemptor.make_room(queued, decision)
+        sentence = explain.sentence(decision) + room.suffix
         seconds = self._now() - started
         self._books.queue.reject(queued, decision.cured_by, decision.rejectors)
-        self._books.reports.failed(queued, "Unschedulable", sentence)
+        self._books.reports.failed(queued, "Unschedulable", sentence, room.nominated)
         meta = queued.pending.pod.metadata
         self._books.metrics.ended("unschedulable", queued.pending.pod.spec.scheduler_name, seconds)
         log.info(

@@ -7,14 +7,16 @@ import msgspec
 
 from cluster_model import objects, resizing
 from cluster_model.node_facts import Untrusted
-from cluster_model.pod import BUILT_IN_MODELS, PendingPod
-from cluster_model.request import Rules
+from cluster_model.pod import PendingPod
 from cluster_model.state import TERMINAL, ClusterState
+from cluster_model.verdict import Event
 from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import SchedulingQueue
 from kube_client.changes import Added, Change, Deleted, Modified, Synced
 
 log = logging.getLogger(__name__)
+
+ROOM = frozenset({Event.ASSIGNED_POD_DELETE})  # as kube-scheduler tells of a nomination that ends
 
 
 class Feed:
@@ -26,13 +28,11 @@ class Feed:
         queue: SchedulingQueue,
         scheduler_names: Collection[str],
         unreadable: Callable[[str], None],  # counts a fact of a node, by its label, that could not be read
-        known: Rules = BUILT_IN_MODELS,
     ) -> None:
         self._state = state
         self._queue = queue
         self._names = frozenset(scheduler_names)
         self._count_unreadable = unreadable
-        self._known = known
         self._unreadable: dict[str, tuple[Untrusted, ...]] = {}
         self._backlog: dict[str, objects.Pod] | None = {}
 
@@ -52,11 +52,15 @@ class Feed:
         """Take one change of a pod: ours without a node wait in the queue, those with one count on their node."""
         match change:
             case Added(pod):
+                self._nominate(pod, "")
                 self._take(pod)
             case Modified(pod, old):
+                self._nominate(pod, old.status.nominated_node_name)
                 if not _only_its_status(pod, old):
                     self._take(pod)
             case Deleted(pod):
+                if self._state.nominations.drop(pod.metadata.uid) is not None:
+                    self._queue.wake(ROOM)
                 self._leave(pod.metadata.uid)
                 self._queue.wake(self._state.remove_pod(pod.metadata.uid))
             case Synced():
@@ -77,6 +81,15 @@ class Feed:
         else:
             self._queue.put(self._read(pod))
 
+    def _nominate(self, pod: objects.Pod, before: str) -> None:
+        """Hold room for a pod where it waits, ours or another's; what is given up may help those that were rejected."""
+        if pod.spec.node_name or pod.status.phase in TERMINAL:
+            self._state.nominations.drop(pod.metadata.uid)
+        elif pod.status.nominated_node_name != before:
+            self._state.nominations.set(self._read(pod), pod.status.nominated_node_name)
+            if before:
+                self._queue.wake(ROOM)
+
     def _read(self, pod: objects.Pod) -> PendingPod:
         """Read a pod; an earlier reading holds on when only its node or its status is new."""
         uid = pod.metadata.uid
@@ -84,7 +97,7 @@ class Feed:
         known = queued.pending if queued is not None else self._state.held(uid)
         if known is not None and _same_request(pod, known.pod):
             return PendingPod(pod, known.request)
-        return PendingPod.read(pod, self._known)
+        return PendingPod.read(pod)
 
     def _leave(self, uid: str) -> None:
         self._queue.remove(uid)
@@ -120,7 +133,8 @@ def _only_its_status(new: objects.Pod, old: objects.Pod) -> bool:
     stays = bool(node) and node == old.spec.node_name and new.status.phase not in TERMINAL
     # One on its way out holds what it held, but no longer counts for spreading.
     leaving = new.metadata.deletion_timestamp != old.metadata.deletion_timestamp
-    return stays and not leaving and _same_request(new, old)
+    # When it started says how important it is among those that may have to go.
+    return stays and not leaving and new.status.start_time == old.status.start_time and _same_request(new, old)
 
 
 def _same_request(new: objects.Pod, old: objects.Pod) -> bool:

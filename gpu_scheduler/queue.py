@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from cluster_model.pod import PendingPod
 from cluster_model.verdict import Event
@@ -30,6 +31,15 @@ class Pool(StrEnum):
     LEFT = "left"
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was last written into a pod's status about its wait."""
+
+    reason: Literal["Unschedulable", "SchedulerError"]
+    message: str
+    nominated: str | None = None  # node; None: left as it was
+
+
 @dataclass(slots=True, eq=False)
 class QueuedPod:
     """A pod that waits for a node, with the history of its attempts. Only the queue writes to it, but for `said`."""
@@ -44,7 +54,7 @@ class QueuedPod:
     cured_by: frozenset[Event] = frozenset()
     rejectors: frozenset[str] = frozenset()  # the plugins of the last verdict
     missed: set[Event] = field(default_factory=set)  # events since it was popped
-    said: tuple[str, str] | None = None  # reason and message of the condition last written; the reports keep it
+    said: Said | None = None  # the reports keep it
 
     @property
     def uid(self) -> str:
@@ -155,6 +165,12 @@ class SchedulingQueue:
             for queued in self._deciding:
                 queued.missed.add(event)
         return moved
+
+    def activate(self, uid: str) -> None:
+        """Try a pod again at once that waits for an event or for its backoff."""
+        queued = self._pods.get(uid)
+        if queued is not None and queued.pool in (Pool.UNSCHEDULABLE, Pool.BACKOFF):
+            self._enter(queued, Pool.ACTIVE, "ForceActivate")
 
     def wait_seconds(self) -> float:
         """Say how long nothing will be ready unless something comes in."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cluster_model import objects
 from gpu_scheduler.logs import quoted
-from gpu_scheduler.queue import QueuedPod
+from gpu_scheduler.queue import QueuedPod, Said
 from kube_client import conditions, event_bodies
 from kube_client.client import Client
 from kube_client.conditions import Reason
@@ -36,13 +36,21 @@ class Reports:
         meta = pod.metadata
         self._record(pod, event_bodies.failed_scheduling(f"skip schedule deleting pod: {meta.namespace}/{meta.name}"))
 
-    def failed(self, queued: QueuedPod, reason: Reason, message: str) -> None:
-        """Say why the pod has no node: an event each time, the condition where it is new."""
+    def preempted(self, victim: objects.Pod, preemptor: objects.Pod, node: str) -> None:
+        """Say to a victim for whom it had to go."""
+        self._recorders[preemptor.spec.scheduler_name].record(victim, event_bodies.preempted(preemptor, node))
+
+    def failed(self, queued: QueuedPod, reason: Reason, message: str, nominated: str | None = None) -> None:
+        """Say why the pod has no node: an event each time, the condition where it is new.
+
+        `nominated` is the node where room is made for it, empty where that is over; None leaves what it has.
+        """
         pod = queued.pending.pod
         self._record(pod, event_bodies.failed_scheduling(message))
-        if queued.said != (reason, message):
-            queued.said = (reason, message)
-            self._start_patch(queued, reason, message)
+        said = Said(reason, message, nominated)
+        if queued.said != said:
+            queued.said = said
+            self._start_patch(queued, said)
 
     async def settled(self, uid: str) -> None:
         """Wait until no condition of the pod is on its way, which could overtake what happens next."""
@@ -60,10 +68,10 @@ class Reports:
     def _record(self, pod: objects.Pod, words: event_bodies.Words) -> None:
         self._recorders[pod.spec.scheduler_name].record(pod, words)
 
-    def _start_patch(self, queued: QueuedPod, reason: Reason, message: str) -> None:
+    def _start_patch(self, queued: QueuedPod, said: Said) -> None:
         uid = queued.uid
         before = self._patches.get(uid)
-        task = asyncio.create_task(self._patch(queued, reason, message, before))
+        task = asyncio.create_task(self._patch(queued, said, before))
         self._patches[uid] = task
         task.add_done_callback(lambda done: self._forget(uid, done))
 
@@ -71,17 +79,15 @@ class Reports:
         if self._patches.get(uid) is done:
             del self._patches[uid]
 
-    async def _patch(
-        self, queued: QueuedPod, reason: Reason, message: str, before: "asyncio.Task[None] | None"
-    ) -> None:
+    async def _patch(self, queued: QueuedPod, said: Said, before: "asyncio.Task[None] | None") -> None:
         if before is not None:
             await asyncio.wait({before})
-        if queued.said != (reason, message):
+        if queued.said != said:
             return  # overtaken by newer words
         pod = queued.pending.pod
         try:
             async with self._slots:
-                await conditions.set_unscheduled(self._client, pod, reason, message)
+                await conditions.set_unscheduled(self._client, pod, said.reason, said.message, said.nominated)
         except ApiError as error:
             queued.said = None
             meta = pod.metadata

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from cluster_model.budgets import PodDisruptionBudget
 from cluster_model.controller_objects import Namespace, ReplicaSet, ReplicationController, Service, StatefulSet
 from cluster_model.pod_owners import Owner
 from cluster_model.state import ClusterState
@@ -90,6 +91,11 @@ COLLECTIONS: Mapping[str, Collection[Any]] = MappingProxyType(
             Resource(f"{STORAGE}/volumeattachments", VolumeAttachment),
             lambda state, found: state.storage.set_attachment(found),
             lambda state, found: state.storage.remove_attachment(found.metadata.name),
+        ),
+        "poddisruptionbudgets": Collection(
+            Resource("/apis/policy/v1/poddisruptionbudgets", PodDisruptionBudget),
+            lambda state, found: state.budgets.set(found),
+            lambda state, found: state.budgets.remove(found),
         ),
     }
 )

@@ -70,6 +70,12 @@ def failed_scheduling(message: str) -> Words:
     return Words("Warning", "FailedScheduling", "Scheduling", message)
 
 
+def preempted(preemptor: objects.Pod, node: str) -> Words:
+    """Say to a victim for whom it had to go; that happens once."""
+    note = f"Preempted by pod {preemptor.metadata.uid} on node {node}"
+    return Words("Normal", "Preempted", "Preempting", note, repeats=False)
+
+
 class _Regarding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     name: str
     namespace: str

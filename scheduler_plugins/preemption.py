@@ -97,8 +97,8 @@ def _ineligible(decision: Decision, state: ClusterState) -> str:
     row = decision.snapshot.nodes.rows.get(nominated)
     if row is None or not _helpable(decision)[row]:
         return ""
-    there = (held.pod for held in state.pods_on(nominated))
-    return TERMINATING if any(one.spec.priority < pod.spec.priority and is_going(one) for one in there) else ""
+    there = (held.pod for held in lower(decision.pod, state.pods_on(nominated)))
+    return TERMINATING if any(is_going(one) or one.metadata.uid in state.evicting for one in there) else ""
 
 
 def _nominated(pod: PendingPod, state: ClusterState) -> str:

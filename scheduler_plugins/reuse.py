@@ -49,22 +49,22 @@ class Memory:
     """What one profile has worked out, by shape of pod; the shapes longest unused are forgotten first."""
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+        self.profile = profile
         self._vectors: OrderedDict[Shape, _Vectors] = OrderedDict()
 
     def decide(self, pod: PendingPod, snapshot: Snapshot, held: Sequence[Judged] = ()) -> Decision:
         """Decide as `decide` does, from what is remembered if that can be."""
         asked = None if held else shape(pod)
         if asked is None or not len(snapshot) or self._must_look_anew(pod, snapshot):
-            return decide(pod, snapshot, self._profile, held)
+            return decide(pod, snapshot, self.profile, held)
         try:
             return self._up_to_date(asked, pod, snapshot).decision(pod, snapshot)
         except PluginError:  # of a node that would not even be scored, perhaps
-            return decide(pod, snapshot, self._profile)
+            return decide(pod, snapshot, self.profile)
 
     def _must_look_anew(self, pod: PendingPod, snapshot: Snapshot) -> bool:
         """Whether something beyond single rows speaks of this pod."""
-        filters = self._profile.filters
+        filters = self.profile.filters
         if narrowing.refusal(pod, snapshot, filters) or narrowing.narrowed(pod, filters):
             return True
         wide = (found.run for found in filters if not found.row_local and found.run is not None)
@@ -73,7 +73,7 @@ class Memory:
     def _up_to_date(self, asked: Shape, pod: PendingPod, snapshot: Snapshot) -> "_Vectors":
         vectors = self._vectors.get(asked)
         if vectors is None or vectors.snapshot.nodes is not snapshot.nodes:
-            vectors = self._vectors[asked] = _Vectors.of(pod, snapshot, self._profile)
+            vectors = self._vectors[asked] = _Vectors.of(pod, snapshot, self.profile)
             if len(self._vectors) > MOST_SHAPES:
                 self._vectors.popitem(last=False)
         self._vectors.move_to_end(asked)

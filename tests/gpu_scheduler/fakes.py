@@ -12,6 +12,7 @@ from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.cycle import Cycle
 from gpu_scheduler.feed import Feed
 from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.preemptor import Calls, Preemptor
 from gpu_scheduler.queue import QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
@@ -47,6 +48,7 @@ class FakeClient(Client):
     def __init__(self) -> None:
         self.timing = Timing()
         self.patches: list[tuple[str, Mapping[str, Any]]] = []
+        self.deleted: list[str] = []
         self.failures: list[Exception] = []
         self.gate = asyncio.Event()
         self.gate.set()
@@ -56,6 +58,13 @@ class FakeClient(Client):
         if self.failures:
             raise self.failures.pop(0)
         self.patches.append((path, cast(Mapping[str, Any], body)))
+        return b"{}"
+
+    async def delete(self, path: str, _body: Any = None) -> bytes:
+        await self.gate.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        self.deleted.append(path.rpartition("/")[2])
         return b"{}"
 
     def messages(self) -> list[str]:
@@ -99,7 +108,8 @@ class World:
         self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming)
         self.reports = Reports(self.client, {SCHEDULER: self.recorder})
         self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
-        self.books = Books(self.state, self.queue, self.reports, self.metrics, self.volumes)
+        self.preemptor = Preemptor(Calls.of(self.client), self.state, self.queue, self.reports, self.news)
+        self.books = Books(self.state, self.queue, self.reports, self.metrics, self.volumes, self.preemptor)
         rules = Rules(lambda: self.leading, self.clock, self.nap, in_flight=self.in_flight)
         self.binder = Binder(self.bindings.bind, self.books, rules, self.news)
         self.cycle = Cycle(self.books, {SCHEDULER: self.profile}, self.binder, self.clock, self.news)

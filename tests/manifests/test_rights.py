@@ -39,7 +39,8 @@ def rights(verbs: str, resource: str, group: str = "", namespaces: tuple[str, ..
 
 SCHEDULER = (
     rights("get list watch", "nodes")
-    | rights("get list watch", "pods")
+    | rights("get list watch delete", "pods")
+    | rights("get list watch", "poddisruptionbudgets", "policy")
     | rights("get list watch", "namespaces")
     | rights("get list watch", "services")
     | rights("get list watch", "replicationcontrollers")

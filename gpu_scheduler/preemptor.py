@@ -1,0 +1,139 @@
+"""Makes room for a pod that fits nowhere: says who has to go, ends them in the background, and holds the room for it.
+
+The state and the queue know of it before the API server does, so that no attempt in between picks more victims.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from cluster_model import objects
+from cluster_model.state import ClusterState
+from gpu_scheduler.logs import quoted
+from gpu_scheduler.queue import QueuedPod, SchedulingQueue
+from gpu_scheduler.reports import Reports
+from kube_client import conditions, evictions
+from kube_client.client import Client
+from kube_client.errors import ApiError
+from scheduler_plugins.framework import Decision
+from scheduler_plugins.preemption import preempt
+from scheduler_plugins.victims import Candidate
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What is asked of the API server."""
+
+    evict: Callable[[objects.Pod, str], Awaitable[bool]]  # victim, scheduler's name; False: it was gone
+    clear: Callable[[objects.Pod], Awaitable[bool]]  # a nomination
+
+    @classmethod
+    def of(cls, client: Client) -> "Calls":
+        return cls(
+            lambda victim, name: evictions.evict(client, victim, name),
+            lambda pod: conditions.clear_nomination(client, pod),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What preemption adds to the sentence about a pod, and where the pod waits now: "" nowhere, None as before."""
+
+    suffix: str = ""
+    nominated: str | None = None
+
+
+class Preemptor:
+    """Carries preemptions out, one task for each."""
+
+    def __init__(
+        self, calls: Calls, state: ClusterState, queue: SchedulingQueue, reports: Reports, news: asyncio.Event
+    ) -> None:
+        self._calls = calls
+        self._news = news
+        self._state = state
+        self._queue = queue
+        self._reports = reports
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def make_room(self, queued: QueuedPod, decision: Decision) -> Room:
+        """Look for room that can be made, and begin to make it. Nothing is said where the profile does not preempt."""
+        if decision.profile.preemption is None or not len(decision.snapshot):
+            return Room()
+        found = preempt(decision, self._state, random.randrange)
+        if found.chosen is not None:
+            self._start(queued, found.chosen)
+            return Room(f" {found.suffix}", found.chosen.node)
+        over = found.clears and self._drop_nomination(queued)
+        return Room(f" {found.suffix}", "" if over else None)
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Let what was begun end, at most so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout_seconds)
+
+    def _drop_nomination(self, queued: QueuedPod) -> bool:
+        """Let the pod wait for no node any more; tell whether it did. The watch wakes those whom that helps."""
+        dropped = self._state.nominations.drop(queued.uid) is not None
+        return dropped or bool(queued.pending.pod.status.nominated_node_name)
+
+    def _start(self, queued: QueuedPod, chosen: Candidate) -> None:
+        victims = [one.pod for one in chosen.victims if not one.pod.metadata.deletion_timestamp]
+        weaker = [one.pod for one in self._state.nominations.on(chosen.node) if _outranks(queued, one.pod)]
+        for pod in weaker:
+            self._state.nominations.drop(pod.metadata.uid)
+        self._state.nominations.set(queued.pending, chosen.node)
+        self._state.evicting.update(victim.metadata.uid for victim in victims)
+        task = asyncio.create_task(self._carry(queued, chosen.node, victims, weaker))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, queued: QueuedPod, node: str, victims: list[objects.Pod], weaker: list[objects.Pod]) -> None:
+        """End all victims, the last one only if the others could be: else no more than must be has to go."""
+        await asyncio.gather(*(self._clear(pod) for pod in weaker))
+        ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[:-1]))
+        if all(ended):
+            ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[-1:]))
+        if not all(ended):
+            self._state.evicting.difference_update(victim.metadata.uid for victim in victims)
+            self._queue.activate(queued.uid)
+            self._news.set()
+
+    async def _clear(self, pod: objects.Pod) -> None:
+        try:
+            await self._calls.clear(pod)
+        except ApiError as error:
+            meta = pod.metadata
+            log.warning("nomination not cleared pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))
+
+    async def _evict(self, queued: QueuedPod, node: str, victim: objects.Pod) -> bool:
+        """End one victim; False where that failed. One that was gone already is no failure."""
+        preemptor, meta = queued.pending.pod, victim.metadata
+        try:
+            ended = await self._calls.evict(victim, preemptor.spec.scheduler_name)
+        except ApiError as error:
+            log.warning("victim not evicted pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))
+            return False
+        if ended:
+            self._reports.preempted(victim, preemptor, node)
+            wanting = preemptor.metadata
+            log.info(
+                "pod preempted pod=%s/%s node=%s for=%s/%s",
+                meta.namespace,
+                meta.name,
+                node,
+                wanting.namespace,
+                wanting.name,
+            )
+        return True
+
+
+def _outranks(queued: QueuedPod, other: objects.Pod) -> bool:
+    return other.spec.priority < queued.pending.pod.spec.priority
