@@ -7,7 +7,8 @@ import msgspec
 
 from cluster_model import objects, resizing
 from cluster_model.node_facts import Untrusted
-from cluster_model.pod import PendingPod
+from cluster_model.pod import BUILT_IN_MODELS, PendingPod
+from cluster_model.request import Rules
 from cluster_model.state import TERMINAL, ClusterState
 from cluster_model.verdict import Event
 from gpu_scheduler.logs import quoted
@@ -28,11 +29,13 @@ class Feed:
         queue: SchedulingQueue,
         scheduler_names: Collection[str],
         unreadable: Callable[[str], None],  # counts a fact of a node, by its label, that could not be read
+        known: Rules = BUILT_IN_MODELS,
     ) -> None:
         self._state = state
         self._queue = queue
         self._names = frozenset(scheduler_names)
         self._count_unreadable = unreadable
+        self._known = known
         self._unreadable: dict[str, tuple[Untrusted, ...]] = {}
         self._backlog: dict[str, objects.Pod] | None = {}
 
@@ -97,7 +100,7 @@ class Feed:
         known = queued.pending if queued is not None else self._state.held(uid)
         if known is not None and _same_request(pod, known.pod):
             return PendingPod(pod, known.request)
-        return PendingPod.read(pod)
+        return PendingPod.read(pod, self._known)
 
     def _leave(self, uid: str) -> None:
         self._queue.remove(uid)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster_model import objects
+from cluster_model import objects, pod
 from cluster_model.state import ClusterState
 from gpu_scheduler import server
 from gpu_scheduler.binder import Binder, Books, Rules
@@ -26,7 +26,9 @@ from gpu_scheduler.feed import Feed
 from gpu_scheduler.leadership import Alone, Elected, Leadership
 from gpu_scheduler.levels import Sources, read
 from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.preemptor import Calls, Preemptor
+from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
@@ -109,7 +111,8 @@ class Scheduler:
         news = asyncio.Event()
         metrics = Metrics(profiles)
         queue = SchedulingQueue(config.backoff, time.monotonic, metrics.incoming)
-        state = ClusterState()
+        models = extra_models(config.profiles)
+        state = ClusterState(models)
         self._recorders = _recorders(client, profiles)
         self._reports = Reports(client, self._recorders)
         volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
@@ -118,7 +121,7 @@ class Scheduler:
         rules = Rules(leadership.may_write, time.monotonic, backoff=config.backoff)
         self._binder = Binder(lambda queued, node: binding.bind(client, queued.pending.pod, node), books, rules, news)
         self._cycle = Cycle(books, profiles, self._binder, time.monotonic, news)
-        feed = Feed(state, queue, profiles, metrics.unreadable)
+        feed = Feed(state, queue, profiles, metrics.unreadable, pod.rules(models))
         nodes, pods = Reflector(client, NODES), Reflector(client, PODS)
         self._nodes = Watch(nodes, feed.node, news)
         self._pods = Watch(pods, feed.pod, news)
