@@ -71,7 +71,7 @@ def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
 def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, args: Args) -> Scores | None:
     """Add up the weights of the preferences that each node's domains meet, the pod's and those of placed pods."""
     terms = pod.request.terms.affinity
-    if terms.error and len(rows) > 1:
+    if terms.error:
         raise PluginError(f'running PreScore plugin "{NAME}": failed to parse pod: {terms.error}')
     own = terms.rather_near or terms.rather_apart
     if not own and (args.ignore_preferred_terms_of_existing_pods or not snapshot.pods.has_terms):

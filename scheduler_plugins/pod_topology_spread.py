@@ -62,7 +62,7 @@ def check(pod: PendingPod, snapshot: Snapshot, defaults: Defaults) -> Verdict | 
 
 def score(pod: PendingPod, snapshot: Snapshot, rows: Rows, defaults: Defaults) -> Scores | None:
     """Add up how many such pods each node's domains hold, few domains counting less; the fewest is best."""
-    constraints, lenient = _soft(pod, snapshot, len(rows), defaults)
+    constraints, lenient = _soft(pod, snapshot, defaults)
     if not constraints:
         return None
     found = [topology.domains(snapshot.nodes, constraint.topology_key) for constraint in constraints]
@@ -126,14 +126,12 @@ def _worth(
     return held.take(domains.numbers)
 
 
-def _soft(
-    pod: PendingPod, snapshot: Snapshot, fitting: int, defaults: Defaults
-) -> tuple[tuple[SpreadConstraint, ...], bool]:
+def _soft(pod: PendingPod, snapshot: Snapshot, defaults: Defaults) -> tuple[tuple[SpreadConstraint, ...], bool]:
     """Return the constraints to score, and whether nodes that lack a topology are scored by the others."""
     spread = pod.request.terms.spread
     if not spread.listed:
         return _selecting(defaults.soft, pod, snapshot), defaults.lenient
-    if spread.soft_error and fitting > 1:  # kube-scheduler takes a node that alone fits unscored
+    if spread.soft_error:
         at = "calculating preScoreState: obtaining pod's soft topology spread constraints"
         raise PluginError(f'running PreScore plugin "{NAME}": {at}: {spread.soft_error}')
     return spread.soft, False
