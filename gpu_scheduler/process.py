@@ -26,7 +26,6 @@ from gpu_scheduler.feed import Feed
 from gpu_scheduler.leadership import Alone, Elected, Leadership
 from gpu_scheduler.levels import Sources, read
 from gpu_scheduler.metrics import Metrics
-from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.preemptor import Calls, Preemptor
 from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.queue import SchedulingQueue
