@@ -6,7 +6,6 @@ Names and rules are those of k8s.io/csi-translation-lib at 1.37, for the kinds t
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -115,7 +114,7 @@ def _ebs_id(text: str) -> str | None:
     """Read "aws://zone/vol-1", "aws:///vol-1", or the bare id."""
     if not text.startswith("aws://"):
         return text
-    found = urlsplit(text).path.strip("/")
+    found = text.removeprefix("aws://").partition("/")[2].strip("/")
     return found if _EBS_ID.fullmatch(found) else None
 
 

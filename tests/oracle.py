@@ -571,7 +571,7 @@ def views(state: ClusterState) -> list[View]:
         record = state.node(name)
         assert record is not None
         pods = held.get(name, [])
-        found.append(View(record.node, tuple(pod.request for pod in pods), tuple(pod.pod for pod in pods)))
+        found.append(View(record.node, tuple(pod.request for pod in pods), tuple(pod.pod for pod in pods), told))
     return found
 
 
