@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster_model import gpu_models, quantity
+from cluster_model.go_text import quoted
 from cluster_model.gpu_models import KnownModels
 from cluster_model.verdict import Problem
 
@@ -122,7 +123,7 @@ def parse_model(text: str, rules: Rules = DEFAULT_RULES) -> ModelRequest:
     """Read one model name with its optional size; ValueError says what is wrong with it."""
     if text in gpu_models.KNOWN:
         return ModelRequest(text)
-    shown = f'"{text[:_LONGEST_SHOWN]}"'
+    shown = quoted(text[:_LONGEST_SHOWN])
     if len(text) > _LONGEST_SHOWN or not _MODEL_TEXT.fullmatch(text):
         raise ValueError(f"{shown} is not a model name")
     model = gpu_models.canonical(text, rules.known)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from cluster_model.go_text import quoted
+
 
 class Event(StrEnum):
     """Changes of the cluster that can cure a rejection, under kube-scheduler's own labels."""
@@ -61,7 +63,7 @@ class Problem:
 
     def __str__(self) -> str:
         """Say it in the API server's form: `path: Invalid value: "v": rule`."""
-        shown = f'"{self.value}"' if isinstance(self.value, str) else str(self.value)
+        shown = quoted(self.value) if isinstance(self.value, str) else str(self.value)
         return f"{self.path}: Invalid value: {shown}: {self.rule}"
 
 

@@ -20,6 +20,11 @@ def read(demand: Demand = ONE_GPU, rules: Rules = grammar.DEFAULT_RULES, **value
     return grammar.read({keys.get(name, name): value for name, value in values.items()}, demand, rules)
 
 
+def shown(text: str) -> str:
+    """As a message quotes it."""
+    return '"' + text.replace("\n", r"\n") + '"'
+
+
 def said(**given: Any) -> list[str]:
     return [str(problem) for problem in read(**given).problems]
 
@@ -86,7 +91,7 @@ def test_memory_is_mib_in_digits_or_bytes_with_a_suffix(text: str, mib: int) -> 
 )
 def test_other_forms_of_memory_are_refused_with_the_accepted_one(text: str) -> None:
     assert said(memory=text) == [
-        f'metadata.annotations[{MEMORY}]: Invalid value: "{text}": must be {grammar.MEMORY_FORM}'
+        f"metadata.annotations[{MEMORY}]: Invalid value: {shown(text)}: must be {grammar.MEMORY_FORM}"
     ]
 
 
@@ -132,7 +137,7 @@ def test_a_fraction_is_a_plain_decimal_from_one_hundredth_to_one(text: str, shar
 )
 def test_other_fractions_are_refused_in_the_api_servers_form(text: str) -> None:
     (problem,) = said(fraction=text)
-    assert problem.startswith(f'metadata.annotations[{FRACTION}]: Invalid value: "{text[:253]}')
+    assert problem.startswith(f"metadata.annotations[{FRACTION}]: Invalid value: {shown(text[:253])[:-1]}")
     assert problem.endswith('": must be 0.01 to 1')
 
 
@@ -169,7 +174,7 @@ def test_models_are_one_name_or_a_list_in_any_vocabulary(text: str, models: list
         ("A100,", '"" is not a model name'),
         ("A100;H100", '"A100;H100" is not a model name'),
         ("-A100", '"-A100" is not a model name'),
-        ("A100\nH100", '"A100\nH100" is not a model name'),
+        ("A100\nH100", '"A100\\nH100" is not a model name'),
         ("А100", '"А100" is not a model name'),  # a Cyrillic letter
         ("A999", '"A999" is not a known GPU model'),
         ("A100-80BG", '"A100-80BG" has an unknown part 80BG, nearest known: A100'),
@@ -184,7 +189,7 @@ def test_models_are_one_name_or_a_list_in_any_vocabulary(text: str, models: list
 )
 def test_what_is_wrong_with_a_model_is_said_beside_the_accepted_form(text: str, complaint: str) -> None:
     (problem,) = said(model=text)
-    start = f'metadata.annotations[{MODEL}]: Invalid value: "{text}": must be {grammar.MODEL_FORM}: {complaint}'
+    start = f"metadata.annotations[{MODEL}]: Invalid value: {shown(text)}: must be {grammar.MODEL_FORM}: {complaint}"
     assert problem.startswith(start)
 
 

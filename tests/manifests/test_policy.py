@@ -299,10 +299,26 @@ def test_the_systems_namespaces_are_left_alone(installed: Installation, namespac
     installed.create("Deployment", pod({PREFIX + "memory": "0"}), namespace)
 
 
-def test_line_break_keeps_the_message(installed: Installation) -> None:
-    """The API server takes none, and would say a general sentence instead."""
-    said = installed.refusal("Pod", pod({PREFIX + "fraction": "1\n2"}))
-    assert said == 'metadata.annotations[gpu.nvidia.com/fraction]: Invalid value: "1 2": must be 0.01 to 1'
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("1\n2", r'"1\n2"'),
+        ("\r\t", r'"\r\t"'),
+        ('"1"', r'"\"1\""'),
+        ("\\n", r'"\\n"'),
+        ("'1'", "\"'1'\""),
+        ("\x01\x1f\x7f", r'"\x01\x1f\x7f"'),
+    ],
+)
+@pytest.mark.parametrize("key", ["memory", "fraction", "zone"])
+def test_values_are_quoted_alike(
+    installed: Installation, webhook: FlaskClient, key: str, value: str, shown: str
+) -> None:
+    """A raw line break would make the API server say a general sentence instead."""
+    said = both(installed, webhook, "Pod", pod({PREFIX + key: value}, [container()]))
+
+    assert said is not None
+    assert f"metadata.annotations[gpu.nvidia.com/{key}]: Invalid value: {shown}: " in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
