@@ -53,6 +53,7 @@ class ClusterState:
         self.evicting: set[str] = set()  # UIDs of pods that have to go and may not have been told yet
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
+        self._weakest: dict[str, int] = {}  # node name -> lowest priority there, where it was asked for
         self._generation = 0
         self._snapshot: Snapshot | None = None
 
@@ -149,6 +150,14 @@ class ClusterState:
     def pods_on(self, node: str) -> tuple[PendingPod, ...]:
         """Return the pods that count on a node, in no order."""
         return tuple(self._holdings[uid].pod for uid in self._by_node.get(node, ()))
+
+    def weakest(self, node: str) -> int | None:
+        """Return the lowest priority among the pods that count on a node."""
+        if node not in self._by_node:
+            return None
+        if node not in self._weakest:
+            self._weakest[node] = min(self._holdings[uid].pod.pod.spec.priority for uid in self._by_node[node])
+        return self._weakest[node]
 
     def holdings(self) -> Mapping[str, Holding]:
         """Return what counts where, by pod UID; a copy."""
@@ -259,6 +268,7 @@ class ClusterState:
     def _hold(self, uid: str, holding: Holding) -> None:
         self._holdings[uid] = holding
         self._by_node.setdefault(holding.node, set()).add(uid)
+        self._weakest.pop(holding.node, None)
         self._count(holding.pod, holding.node, 1)
 
     def _release(self, uid: str) -> frozenset[Event]:
@@ -268,6 +278,7 @@ class ClusterState:
         self.evicting.discard(uid)
         there = self._by_node[held.node]
         there.discard(uid)
+        self._weakest.pop(held.node, None)
         if not there:
             del self._by_node[held.node]
         self._count(held.pod, held.node, -1)

@@ -153,11 +153,6 @@ class Decision:
         return None if code == FITS else self.table[code - 1]
 
 
-def hopeless(plugin: str, text: str) -> Rejection:
-    """Build a rejection that nothing known in advance cures."""
-    return Rejection(plugin, (Reason(text, frozenset()),))
-
-
 def code_type(sets: int) -> np.dtype[np.unsignedinteger]:
     """Return the narrowest type that numbers so many sets of reasons."""
     return np.dtype(np.uint8 if sets <= np.iinfo(np.uint8).max else np.uint16)

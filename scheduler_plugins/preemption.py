@@ -1,6 +1,7 @@
-"""Preemption for a pod that fits nowhere: on which node room can be made, who has to go, and kube-scheduler's words.
+"""DefaultPreemption: make room for a pod that fits nowhere by ending less important ones, as few as possible.
 
-It decides and evicts nobody. What would be is asked of the cluster's state, which stays as it is.
+Says on which node room can be made, who has to go, and kube-scheduler's words; evicts nobody. What would be is asked
+of the cluster's state, which stays as it is.
 """
 
 from collections import Counter
@@ -13,16 +14,17 @@ from cluster_model import objects
 from cluster_model.budgets import Budget
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
-from cluster_model.verdict import Problem
+from cluster_model.verdict import Problem, Reason
 from scheduler_plugins import explain
-from scheduler_plugins.framework import Decision, Profile, Rejection, Sampling, hopeless
+from scheduler_plugins.framework import Decision, Profile, Rejection, Sampling
 from scheduler_plugins.plugin_args import Args
 from scheduler_plugins.trial import Trial
-from scheduler_plugins.victims import NAME, NO_VICTIMS, Candidate, NothingToEvict, best, lower, select
+from scheduler_plugins.victims import NAME as NAME
+from scheduler_plugins.victims import NO_VICTIMS, Candidate, NothingToEvict, best, lower, select
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-USELESS = hopeless(NAME, "Preemption is not helpful for scheduling")
+USELESS = Reason("Preemption is not helpful for scheduling", frozenset())
 DISRUPTION_TARGET, BY_SCHEDULER = "DisruptionTarget", "PreemptionByScheduler"
 
 Offset = Callable[[int], int]  # the place from which so many nodes are tried
@@ -43,6 +45,11 @@ class PreemptionArgs(Args, frozen=True):
             yield Problem(f"{path}.minCandidateNodesAbsolute", least, "not in valid range [0, inf)")
         if percentage == 0 and least == 0:
             yield Problem(path, "0", "minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be 0")
+
+
+def sampling(args: PreemptionArgs) -> Sampling:
+    """Bind the args of a profile that preempts."""
+    return Sampling(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +141,10 @@ def _dry_run(
 
 
 def _try(decision: Decision, state: ClusterState, name: str, protected: tuple[Budget, ...]) -> Candidate | Rejection:
-    evictable = lower(decision.pod, state.pods_on(name))
-    if not evictable:
+    weakest = state.weakest(name)
+    if weakest is None or weakest >= decision.pod.pod.spec.priority:
         return NO_VICTIMS
+    evictable = lower(decision.pod, state.pods_on(name))
     return select(Trial.on(decision.pod, state, decision.profile, name), evictable, protected)
 
 
@@ -150,5 +158,5 @@ def _nowhere(decision: Decision, vain: dict[str, Rejection]) -> str:
     counted = Counter(reason.text for rejection in vain.values() for reason in rejection.reasons)
     untried = nodes - len(vain)
     if untried:
-        counted[USELESS.reasons[0].text] += untried
+        counted[USELESS.text] += untried
     return explain.counted(nodes, counted)

@@ -1,7 +1,7 @@
 """Every plugin by name, in one literal table: what it filters and scores, its default weight and its args."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -24,20 +24,23 @@ from scheduler_plugins import (
     node_volume_limits,
     plugin_args,
     pod_topology_spread,
+    preemption,
     spread_args,
     taint_toleration,
     unsupported,
+    victims,
     volume_binding,
     volume_restrictions,
     volume_zone,
 )
-from scheduler_plugins.framework import Filter, Profile, Scorer, highest_is_best, lowest_is_best
+from scheduler_plugins.framework import Filter, Profile, Sampling, Scorer, highest_is_best, lowest_is_best
 
 SCHEDULER_NAME = "gpu-scheduler"
 NO_ARGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 BindFilter: TypeAlias = Callable[[str, Any], Filter]
 BindScorer: TypeAlias = Callable[[str, int, Any], Scorer]
+BindPostFilter: TypeAlias = Callable[[Any], Sampling]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Plugin:
     filter: BindFilter | None = None
     scorer: BindScorer | None = None
     weight: int = 0
+    post_filter: BindPostFilter | None = None
 
 
 def _taint_toleration(name: str, weight: int, _: Any) -> Scorer:
@@ -130,6 +134,7 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             scorer=lambda name, weight, _: Scorer(name, weight, image_locality.score, row_local=False, static=True),
             weight=1,
         ),
+        victims.NAME: Plugin(preemption.PreemptionArgs, post_filter=preemption.sampling),
         "NodeDeclaredFeatures": Plugin(filter=lambda name, _: Filter(name, node_declared_features.check, static=True)),
     }
 )
@@ -160,6 +165,11 @@ def profile(
     binding = bound.get(volume_binding.NAME) if volume_binding.NAME in filters else None
     wait = binding.bind_timeout_seconds if isinstance(binding, volume_binding.BindingArgs) else None
     return Profile(scheduler_name, (first, *chosen), tuple(scored), bind_timeout_seconds=wait)
+
+
+def preempting(found: Profile, args: Mapping[str, Any], path: str = f"args[{victims.NAME}]") -> Profile:
+    """Let a profile evict pods for more important ones, with the args of DefaultPreemption as written."""
+    return replace(found, preemption=preemption.sampling(plugin_args.decode(preemption.PreemptionArgs, args, path)))
 
 
 def _args(name: str, found: Mapping[str, Any], path: str) -> plugin_args.Args:

@@ -7,11 +7,13 @@ from typing import TypeAlias
 from cluster_model import budgets
 from cluster_model.budgets import Budget
 from cluster_model.pod import PendingPod
-from scheduler_plugins.framework import Rejection, hopeless
+from cluster_model.verdict import Reason
+from scheduler_plugins.framework import Rejection
 from scheduler_plugins.trial import Trial
 
 NAME = "DefaultPreemption"
-NO_VICTIMS = hopeless(NAME, "No preemption victims found for incoming pod")
+NOBODY_WEAKER = Reason("No preemption victims found for incoming pod", frozenset())
+NO_VICTIMS = Rejection(NAME, (NOBODY_WEAKER,))
 LEAST_PRIORITY = -(2**31)  # sums count from here, so that many pods of negative priority do not weigh less than one
 UNSTARTED = "~"  # later than any time: such a pod starts now
 

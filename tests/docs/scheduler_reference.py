@@ -68,7 +68,8 @@ def plugins() -> list[str]:
     """Our plugins in the order in which they filter, and the names that mean something else here."""
     rows = []
     for name, plugin in registry.PLUGINS.items():
-        does = [word for word, bound in (("filter", plugin.filter), ("score", plugin.scorer)) if bound is not None]
+        work = {"filter": plugin.filter, "score": plugin.scorer, "post filter": plugin.post_filter}
+        does = [word for word, bound in work.items() if bound is not None]
         weight = str(plugin.weight) if plugin.scorer is not None else ""
         rows.append([code(name), ", ".join(does), weight, _about(name)])
     points = ", ".join(map(code, (*plugin_sets.POINTS, "multiPoint")))
@@ -117,7 +118,7 @@ def _about(name: str) -> str:
     plugin = registry.PLUGINS[name]
     bare = plugin.args()
     run = plugin.filter(name, bare).run if plugin.filter else plugin.scorer and plugin.scorer(name, 1, bare).run
-    function = run.func if isinstance(run, partial) else run
+    function = run.func if isinstance(run, partial) else run or plugin.post_filter
     module = importlib.import_module(typing.cast(types.FunctionType, function).__module__)
     sentence = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
     return sentence.partition(": ")[2].split(". ")[0].rstrip(".")

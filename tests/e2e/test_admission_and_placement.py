@@ -83,7 +83,8 @@ def test_a_pod_without_gpu_annotations_never_meets_the_webhook(bundle: Bundle) -
 
 def test_a_pod_that_fits_nowhere_says_so_in_event_and_condition(bundle: Bundle) -> None:
     reasons = ("1 Node does not have GPU", "1 node(s) didn't match GPU model", "2 Insufficient nvidia.com/gpu")
-    expected = f"0/4 nodes are available: {', '.join(reasons)}."
+    useless = "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+    expected = f"0/4 nodes are available: {', '.join(reasons)}. {useless}"
     objects.apply(bundle, objects.pod("too-big", gpus=6, model="A100"))
     waiting.until(lambda: bool(objects.events(bundle, "too-big")), "an event")
     event = objects.events(bundle, "too-big")[0]

@@ -63,7 +63,10 @@ def test_a_pod_that_fits_nowhere_is_told_why_until_a_node_comes(
 ) -> None:
     pods.create(pod("big", gpus=9))
     condition = pods.wait_condition("big", "Unschedulable")
-    said = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    said = (
+        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: "
+        "0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+    )
     assert (condition["status"], condition["message"]) == ("False", said)
     waiting.until(lambda: bool(pods.events("big", "FailedScheduling")), "the event")
     event = pods.events("big", "FailedScheduling")[0]
@@ -152,7 +155,10 @@ def test_a_pod_keeps_apart_from_namespaces_chosen_by_label(running: Scheduler, p
     }
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     pods.create(pod("quiet", affinity=affinity))
-    said = "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules."
+    said = (
+        "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules. preemption: "
+        "0/3 nodes are available: 3 No preemption victims found for incoming pod."
+    )
     assert pods.wait_condition("quiet", "Unschedulable")["message"] == said
 
     freed = pods.places()["loud0"]
@@ -276,3 +282,36 @@ def test_every_decision_is_one_line_with_its_numbers(running: Scheduler, pods: N
     assert len(assigned) == len(refused) == 1
     for word in ("node=n", "nodes=3", "feasible=3", "ms=", "level=info"):
         assert word in assigned[0]
+
+
+def test_an_important_pod_gets_the_room_of_the_least_important(
+    plane: ControlPlane, running: Scheduler, pods: Namespace
+) -> None:
+    """For real: the victim is told and ends, and the room that it leaves is kept for the pod."""
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    for name, value in (("urgent", 1000), ("usual", 10)):
+        plane.api.post(classes, {"metadata": {"name": f"{name}-{pods.name}"}, "value": value})
+    usual, urgent = f"usual-{pods.name}", f"urgent-{pods.name}"
+    pods.create(*(pod(f"usual{number}", gpus=8, priorityClassName=usual) for number in range(2)))
+    pods.create(labelled(pod("cheap", gpus=8), app="cheap"))
+    pods.wait_bound(3)
+    freed = pods.places()["cheap"]
+
+    pods.create(pod("urgent", gpus=8, priorityClassName=urgent))
+    said = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: "
+    waiting.until(lambda: bool(pods.events("urgent", "FailedScheduling")), "the event")
+    note = pods.events("urgent", "FailedScheduling")[0]["note"]
+    assert note == f"{said}found a potential placement for pod on node {freed}, preempting 1 victims"
+    waiting.until(
+        lambda: "cheap" not in pods.pods() or pods.pods()["cheap"]["metadata"].get("deletionTimestamp"), "end"
+    )
+    [event] = pods.events("cheap", "Preempted")
+    assert event["note"] == f"Preempted by pod {pods.pods()['urgent']['metadata']['uid']} on node {freed}"
+    if "cheap" in pods.pods():  # no kubelet is there to end it
+        [mark] = [one for one in pods.pods()["cheap"]["status"]["conditions"] if one["type"] == "DisruptionTarget"]
+        assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
+        assert pods.pods()["urgent"]["status"]["nominatedNodeName"] == freed
+        path = f"/api/v1/namespaces/{pods.name}/pods/cheap"
+        plane.api.delete(path, {"gracePeriodSeconds": 0})
+    waiting.until(lambda: pods.places().get("urgent") == freed, "the pod in its room")
+    assert set(pods.places()) == {"usual0", "usual1", "urgent"}

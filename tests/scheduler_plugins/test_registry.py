@@ -6,6 +6,7 @@ import pytest
 
 from cluster_model.verdict import BadRequest
 from scheduler_plugins import registry
+from scheduler_plugins.framework import Sampling
 
 FIT_PATH = "profiles[0].pluginConfig[2].args"
 
@@ -17,7 +18,8 @@ def refusal(name: str, args: dict[str, Any]) -> str:
 
 
 def test_defaults_pair_every_plugin_with_its_weight_in_filter_order() -> None:
-    assert dict(registry.DEFAULTS) == {**dict.fromkeys(registry.FILTERS, 0), **dict(registry.SCORERS)}
+    weightless = dict.fromkeys((*registry.FILTERS, "DefaultPreemption"), 0)
+    assert dict(registry.DEFAULTS) == {**weightless, **dict(registry.SCORERS)}
     assert [name for name, _ in registry.DEFAULTS if name in registry.FILTERS] == list(registry.FILTERS)
 
 
@@ -30,6 +32,13 @@ def test_filters_and_scorers_run_in_the_order_given_with_the_weights_given() -> 
     assert profile.scheduler_name == "mine"
     assert [plugin.name for plugin in profile.filters] == ["UnsupportedConstraints", "NodePorts", "NodeName"]
     assert [(scorer.name, scorer.weight) for scorer in profile.scorers] == [("GPUScheduler", 7), ("TaintToleration", 1)]
+
+
+def test_a_profile_preempts_only_when_it_is_told_to() -> None:
+    plain = registry.profile()
+    sampling = registry.preempting(plain, {"minCandidateNodesAbsolute": 7}).preemption
+
+    assert (plain.preemption, sampling) == (None, Sampling(10, 7))
 
 
 @pytest.mark.parametrize(
