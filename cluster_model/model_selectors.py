@@ -12,29 +12,7 @@ from cluster_model import node_labels as keys
 from cluster_model.gpu_models import KnownModels, Model
 from cluster_model.gpu_names import Sharing
 
-MODEL_KEYS = frozenset(
-    {
-        keys.GFD_PRODUCT,
-        keys.HAND_MODEL,
-        keys.COREWEAVE_CLASS,
-        keys.GKE_ACCELERATOR,
-        keys.EKS_NAME,
-        keys.KARPENTER_NAME,
-        keys.AZURE_NAME,
-        "k8s.amazonaws.com/accelerator",
-        "skypilot.co/accelerator",
-        "aliyun.accelerator/nvidia_name",
-        "cloud.tencent.com/tke-accelerator",
-        "baidu/nvidia_name",
-        "cluster-api/accelerator",
-        "k8s.scw.cloud/gpu",
-        "doks.digitalocean.com/gpu-model",
-        "cloud.digitalocean.com/gpu-node",
-        "hcloud/gpu-node",
-        "node.koordinator.sh/gpu-model",
-        "accelerator",
-    }
-)
+MODEL_KEYS = frozenset({*keys.MODELS, "node.koordinator.sh/gpu-model"})
 # MiB that one step of the label's number stands for.
 MEMORY_KEYS: Mapping[str, int] = {
     keys.GFD_MEMORY: 1,

@@ -42,6 +42,28 @@ AZURE_COUNT = "karpenter.azure.com/sku-gpu-count"
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 OCI_HEALTH = "oci.oraclecloud.com/host.health"
 
+# Labels that name a card's model, the most trusted first.
+MODELS = (
+    GFD_PRODUCT,
+    HAND_MODEL,
+    COREWEAVE_CLASS,
+    GKE_ACCELERATOR,
+    EKS_NAME,
+    KARPENTER_NAME,
+    AZURE_NAME,
+    "k8s.amazonaws.com/accelerator",
+    "skypilot.co/accelerator",
+    "aliyun.accelerator/nvidia_name",
+    "cloud.tencent.com/tke-accelerator",
+    "baidu/nvidia_name",
+    "cluster-api/accelerator",
+    "k8s.scw.cloud/gpu",
+    "doks.digitalocean.com/gpu-model",
+    "cloud.digitalocean.com/gpu-node",
+    "hcloud/gpu-node",
+    "accelerator",
+)
+
 # Above this a memory figure is bytes: no card has 16 TiB.
 _LARGEST_MIB = 2**24
 _LARGEST_COUNT = 4096

@@ -16,26 +16,6 @@ from cluster_model.node_labels import LabelReader
 # Labels that a cloud or a driver sets: what they say must be a card's name, and they must agree.
 _AUTHORITIES = (keys.GFD_PRODUCT, keys.GKE_ACCELERATOR, keys.EKS_NAME, keys.KARPENTER_NAME, keys.AZURE_NAME)
 _MUST_NAME_A_MODEL = frozenset({*_AUTHORITIES, keys.HAND_MODEL})
-_PRECEDENCE = (
-    keys.GFD_PRODUCT,
-    keys.HAND_MODEL,
-    keys.COREWEAVE_CLASS,
-    keys.GKE_ACCELERATOR,
-    keys.EKS_NAME,
-    keys.KARPENTER_NAME,
-    keys.AZURE_NAME,
-    "k8s.amazonaws.com/accelerator",
-    "skypilot.co/accelerator",
-    "aliyun.accelerator/nvidia_name",
-    "cloud.tencent.com/tke-accelerator",
-    "baidu/nvidia_name",
-    "cluster-api/accelerator",
-    "k8s.scw.cloud/gpu",
-    "doks.digitalocean.com/gpu-model",
-    "cloud.digitalocean.com/gpu-node",
-    "hcloud/gpu-node",
-    "accelerator",
-)
 # akash.network/capabilities.gpu.vendor.nvidia.model.h100.ram.80Gi: the number of cards is the value.
 _AKASH = re.compile(
     r"akash\.network/capabilities\.gpu\.vendor\.[^.]+\.model\.(?P<model>[^.]+)(?:\.ram\.(?P<ram>[^.]+))?(?:\..+)?"
@@ -61,7 +41,7 @@ def read(reader: LabelReader, known: KnownModels) -> Naming:
     """Find the model of a node's GPUs, and how they are cut."""
     instance = _instance(reader)
     akash = {key: model for key in reader.labels if (model := _akash_model(key, known))}
-    named = {key: known.canonical(reader.labels[key]) for key in _PRECEDENCE if key in reader.labels}
+    named = {key: known.canonical(reader.labels[key]) for key in keys.MODELS if key in reader.labels}
     model = _model(reader, named, instance, akash)
     product = known.canonical(reader.labels.get(keys.GFD_PRODUCT, ""))
     invalid = product is not None and product.mig_invalid

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster_model import instance_table, model_selectors, node_model
+from cluster_model import instance_table, model_selectors
 from cluster_model.gpu_names import Sharing
 from cluster_model.model_selectors import Limits
 from tests.cluster_model.pod_builder import pod
@@ -59,10 +59,6 @@ def models(*expressions: Expression) -> list[str] | None:
 def test_every_label_family_names_the_model_in_selector_and_affinity_alike(key: str, value: str, model: str) -> None:
     assert read(selector={key: value}).models == frozenset({model})
     assert models((key, "In", value)) == [model]
-
-
-def test_every_label_that_names_a_nodes_model_limits_a_pod_that_selects_it() -> None:
-    assert set(node_model._PRECEDENCE) <= model_selectors.MODEL_KEYS
 
 
 def test_every_gpu_instance_type_limits_to_its_model() -> None:
