@@ -9,7 +9,7 @@ from typing import Any
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.storage import StorageState
-from scheduler_plugins import explain
+from scheduler_plugins import explain, nominated
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, PluginError, Rejection
 from tests.differential import profiles
@@ -42,9 +42,12 @@ def ours(case: Case, answer: FrameworkAnswer) -> Decision:
     for owner in stored.owners():
         state.set_owner(owner)
     _set_storage(stored, state.storage)
-    for pod in stored.pods:
-        state.set_pod(PendingPod.read(pod))
-    return decide(PendingPod.read(stored.pod), state.snapshot(), profiles.ours(case.get("config")))
+    for pod in map(PendingPod.read, stored.pods):
+        state.set_pod(pod)
+        if not pod.pod.spec.node_name:
+            state.nominations.set(pod, pod.pod.status.nominated_node_name)
+    pod, profile = PendingPod.read(stored.pod), profiles.ours(case.get("config"))
+    return decide(pod, state.snapshot(), profile, nominated.judge(pod, state, profile))
 
 
 def _set_storage(stored: Stored, storage: StorageState) -> None:
@@ -120,7 +123,7 @@ def _scores(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Difference]
 
 
 def _sentence(theirs: FrameworkAnswer) -> str:
-    """Take what the PostFilter plugins added off the end; we do not preempt yet."""
+    """Take what the PostFilter plugins added off the end: preemption has cases of its own."""
     suffix = theirs.post_filter.suffix if theirs.post_filter else ""
     return theirs.message.removesuffix(f" {suffix}") if suffix else theirs.message
 

@@ -20,9 +20,7 @@ from tests.differential.run import compared, shrunk
 # A machine that has built nothing yet compiles for many minutes.
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
-OPEN: Mapping[str, str] = {
-    "NominatedPods": "a waiting pod of the same priority or above holds its room on the node it is nominated to",
-}
+OPEN: Mapping[str, str] = {}
 # What an API server refuses unless a gate that is off is on; the plugin reads it all the same.
 BEHIND_A_GATE = "spec.hostNetwork: Forbidden: when `hostUsers` is false"
 SETTLED = tuple(name for name in generate.SUBJECTS if name not in OPEN)
