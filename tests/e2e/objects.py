@@ -71,4 +71,4 @@ def bound(found: list[Json], count: int) -> bool:
 def events(bundle: Bundle, name: str) -> list[Json]:
     """The events about a pod, as `kubectl describe` shows them."""
     path = "/apis/events.k8s.io/v1/namespaces/default/events"
-    return [event for event in bundle.plane.api.get(path)["items"] if event["regarding"]["name"] == name]
+    return [event for event in bundle.plane.api.get(path)["items"] if event["regarding"].get("name") == name]
