@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from cluster_model import objects
 from cluster_model.pod import PendingPod
-from cluster_model.snapshot import Snapshot
+from cluster_model.snapshot import Rows, Snapshot
 from cluster_model.state import ClusterState
 from cluster_model.storage_objects import (
     CsiDriver,
@@ -17,6 +19,7 @@ from cluster_model.storage_objects import (
     StorageClass,
     VolumeAttachment,
 )
+from cluster_model.verdict import Event
 from scheduler_plugins.framework import Decision
 
 MODEL = "nvidia.com/gpu.product"
@@ -159,17 +162,43 @@ def said(decision: Decision) -> dict[str, str]:
     }
 
 
+def told(state: ClusterState, found: Any) -> frozenset[Event]:
+    """Tell a cluster of one storage object of any kind; return what that could cure."""
+    storage = state.storage
+    take: dict[Any, Callable[[Any], frozenset[Event]]] = {
+        PersistentVolume: storage.set_volume,
+        PersistentVolumeClaim: storage.set_claim,
+        StorageClass: storage.set_class,
+        CsiNode: storage.set_csi_node,
+        CsiDriver: storage.set_driver,
+        CsiStorageCapacity: storage.set_capacity,
+        VolumeAttachment: storage.set_attachment,
+    }
+    return take[type(found)](found)
+
+
 def stored(state: ClusterState, *found: Any) -> ClusterState:
     """Tell a cluster of storage objects of any kind."""
-    take: dict[Any, Callable[[Any], object]] = {
-        PersistentVolume: state.storage.set_volume,
-        PersistentVolumeClaim: state.storage.set_claim,
-        StorageClass: state.storage.set_class,
-        CsiNode: state.storage.set_csi_node,
-        CsiDriver: state.storage.set_driver,
-        CsiStorageCapacity: state.storage.set_capacity,
-        VolumeAttachment: state.storage.set_attachment,
-    }
     for one in found:
-        take[type(one)](one)
+        told(state, one)
     return state
+
+
+def removed(state: ClusterState, found: Any) -> None:
+    """Tell a cluster that a storage object is gone."""
+    storage, name = state.storage, found.metadata.name
+    remove: dict[Any, Callable[[], object]] = {
+        PersistentVolume: lambda: storage.remove_volume(name),
+        PersistentVolumeClaim: lambda: storage.remove_claim(found.key),
+        StorageClass: lambda: storage.remove_class(name),
+        CsiNode: lambda: storage.remove_csi_node(name),
+        CsiDriver: lambda: storage.remove_driver(name),
+        CsiStorageCapacity: lambda: storage.remove_capacity(found.key),
+        VolumeAttachment: lambda: storage.remove_attachment(name),
+    }
+    remove[type(found)]()
+
+
+def rows(*places: int) -> Rows:
+    """Build the rows with these numbers."""
+    return np.array(places, np.intp)
