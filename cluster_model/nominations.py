@@ -39,6 +39,10 @@ class Nominations:
         """Return the pods nominated to a node."""
         return tuple(self._pods.get(node, {}).values())
 
+    def holding(self, node: str, pod: PendingPod) -> tuple[PendingPod, ...]:
+        """Return the others of at least the pod's priority that are nominated to a node."""
+        return tuple(_at_least(pod, self._pods.get(node, {}).values()))
+
     def before(self, pod: PendingPod) -> Iterator[tuple[str, tuple[PendingPod, ...]]]:
         """Yield the nodes where others of at least the pod's priority are nominated, with those others."""
         for node, there in self._pods.items():

@@ -31,7 +31,7 @@ class Trial:
         """Prepare for a node."""
         nodes = state.snapshot().nodes
         row = np.array([nodes.rows[node]], np.intp)
-        waiting = dict(state.nominations.before(pod)).get(node, ())
+        waiting = state.nominations.holding(node, pod)
         return cls(pod, state, profile, node, row, nodes.take(row), waiting)
 
     def without(self, gone: Iterable[PendingPod]) -> Rejection | None:

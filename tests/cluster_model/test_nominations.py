@@ -40,6 +40,7 @@ def test_room_is_held_against_lower_and_equal_priorities_only() -> None:
     for one, node in ((pod("low", 1), "n1"), (pod("same", 5), "n1"), (pod("high", 9), "n2")):
         found.set(one, node)
     assert {node: names(pods) for node, pods in found.before(pod("me", 5))} == {"n1": ["same"], "n2": ["high"]}
+    assert names(found.holding("n1", pod("me", 5))) == ["same"]
 
 
 def test_a_pod_does_not_stand_in_its_own_way() -> None:
