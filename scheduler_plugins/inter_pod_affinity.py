@@ -20,10 +20,13 @@ from scheduler_plugins.framework import MAX_SCORE, PluginError, ReasonSet, Score
 NAME = "InterPodAffinity"
 MAX_HARD_WEIGHT = 100
 
-COMMON = (Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_LABEL, Event.POD_UPDATE)
-NOT_NEAR = Reason("node(s) didn't match pod affinity rules", cures(*COMMON))
-NOT_APART = Reason("node(s) didn't match pod anti-affinity rules", cures(*COMMON, Event.ASSIGNED_POD_DELETE))
-KEPT_OFF = Reason("node(s) didn't satisfy existing pods anti-affinity rules", cures(*COMMON, Event.ASSIGNED_POD_DELETE))
+COMMON = (Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_LABEL, Event.POD_UPDATE)
+# One pod more brings nobody nearer to being alone, and one less brings no company.
+COMES = cures(*COMMON, Event.ASSIGNED_POD_ADD)
+LEAVES = cures(*COMMON, Event.ASSIGNED_POD_DELETE)
+NOT_NEAR = Reason("node(s) didn't match pod affinity rules", COMES)
+NOT_APART = Reason("node(s) didn't match pod anti-affinity rules", LEAVES)
+KEPT_OFF = Reason("node(s) didn't satisfy existing pods anti-affinity rules", LEAVES)
 REASONS = ((NOT_NEAR,), (NOT_APART,), (KEPT_OFF,))
 
 

@@ -73,6 +73,7 @@ def test_a_pod_goes_where_the_one_it_needs_is_near() -> None:
     rejected = decision.rejection("c")
     assert rejected is not None
     assert not rejected.reasons[0].preemption_may_help
+    assert Event.ASSIGNED_POD_ADD in decision.cured_by
 
 
 def test_one_pod_must_be_all_that_the_terms_ask_for() -> None:
@@ -93,6 +94,7 @@ def test_a_pod_stays_apart_from_those_it_means() -> None:
     decision = settled(build.state(*ZONES, pods=[placed("db", "a")]), pod(apart=required(term("db"))))
     assert said(decision) == {"a": NOT_APART, "b": NOT_APART, "c": "fits", "d": "fits"}
     assert {Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_LABEL, Event.NODE_LABEL} <= decision.cured_by
+    assert Event.ASSIGNED_POD_ADD not in decision.cured_by
 
 
 def test_those_that_are_there_keep_it_off_until_they_end() -> None:
