@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cluster_model.objects import (
+    Disk,
     Labels,
     LabelSelector,
     NodeSelector,
     NodeSelectorTerm,
     ObjectMeta,
     PersistentVolumeClaimSource,
+    SelectorRequirement,
     Volume,
 )
 from cluster_model.storage_objects import (
@@ -99,7 +101,7 @@ def volume(
     **spec: Any,
 ) -> PersistentVolume:
     """Build a volume of a class, by default one of CSI that anybody may take; `zone` says where it can be used."""
-    term = NodeSelectorTerm(match_expressions=(build_in(ZONE, *zone),))
+    term = NodeSelectorTerm(match_expressions=(SelectorRequirement(key=ZONE, operator="In", values=tuple(zone)),))
     affinity = VolumeNodeAffinity(required=NodeSelector(node_selector_terms=(term,)))
     source = None if handle is None else CsiSource(driver=DRIVER, volume_handle=handle or name)
     return PersistentVolume(
@@ -123,11 +125,9 @@ def volume(
     )
 
 
-def build_in(key: str, *values: str) -> Any:
-    """Build a requirement that a label has one of some values."""
-    from cluster_model.objects import SelectorRequirement
-
-    return SelectorRequirement(key=key, operator="In", values=values)
+def disk(volume_id: str) -> Disk:
+    """Build a disk that is named by an id."""
+    return Disk(volume_id=volume_id)
 
 
 def reference(name: str = "claim", uid: str | None = None, namespace: str = "default") -> ObjectReference:

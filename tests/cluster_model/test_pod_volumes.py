@@ -46,7 +46,7 @@ def test_disks_of_migrated_kinds_are_attached_by_their_driver() -> None:
 
 @pytest.mark.parametrize("kind", ["gce_persistent_disk", "iscsi", "rbd"])
 def test_readers_may_share_a_disk_but_no_writer(kind: str) -> None:
-    named = {"pd_name": "x", "iqn": "x", "monitors": ("m",), "image": "i"}
+    named: dict[str, Any] = {"pd_name": "x", "iqn": "x", "monitors": ("m",), "image": "i"}
     reader, writer = use(**{kind: Disk(read_only=True, **named)}), use(**{kind: Disk(**named)})
 
     assert [reader.clashes(reader), reader.clashes(writer), writer.clashes(writer)] == [False, True, True]
