@@ -92,6 +92,8 @@ class Cycle:
 
     def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
         room = self._books.preemptor.make_room(queued, decision)
+        if room.victims is not None:
+            self._books.metrics.preempted(room.victims)
         sentence = explain.sentence(decision) + room.suffix
         seconds = self._now() - started
         self._books.queue.reject(queued, decision.cured_by, decision.rejectors)

@@ -11,6 +11,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECOND_BUCKETS = tuple(0.001 * 2**n for n in range(15))
 SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
 ATTEMPT_BUCKETS = tuple(float(2**n) for n in range(5))
+VICTIM_BUCKETS = tuple(2.0**power for power in range(7))
 QUEUES = ("active", "backoff", "unschedulable", "gated", "incomplete", "pending")
 MOST_ATTEMPTS = 15  # the label says 15+ from here
 RESULTS = ("scheduled", "unschedulable", "error")
@@ -50,6 +51,8 @@ class Metrics:
         )
         labels = [*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+"]
         self._sli = [sli.labels(label) for label in labels]
+        self._preemptions = self._counter("preemption_attempts", "Pods without a node that looked for room to be made")
+        self._victims = self._histogram("preemption_victims", "Pods chosen to make room for one", VICTIM_BUCKETS)
         self._incoming = self._counter("queue_incoming_pods", "Pods that entered a queue", "queue", "event")
         self._entered: dict[tuple[str, str], Counter] = {}
         self._unreadable_facts = Counter(
@@ -73,6 +76,12 @@ class Metrics:
     def unreadable(self, label: str) -> None:
         """Count a fact of a node that could not be read."""
         self._unreadable_facts.labels(label).inc()
+
+    def preempted(self, victims: int) -> None:
+        """Count a look for room to be made, and the pods that have to go if it was found."""
+        self._preemptions.inc()
+        if victims:
+            self._victims.observe(victims)
 
     def decided(self, seconds: float) -> None:
         """Note how long a decision took."""

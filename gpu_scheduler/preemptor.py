@@ -45,6 +45,7 @@ class Room:
 
     suffix: str = ""
     nominated: str | None = None
+    victims: int | None = None  # None: nobody looked
 
 
 class Preemptor:
@@ -70,9 +71,9 @@ class Preemptor:
         found = preempt(decision, self._state, random.randrange)
         if found.chosen is not None:
             self._start(queued, found.chosen)
-            return Room(f" {found.suffix}", found.chosen.node)
+            return Room(f" {found.suffix}", found.chosen.node, len(found.chosen.victims))
         over = found.clears and self._drop_nomination(queued)
-        return Room(f" {found.suffix}", "" if over else None)
+        return Room(f" {found.suffix}", "" if over else None, 0)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Let what was begun end, at most so long."""

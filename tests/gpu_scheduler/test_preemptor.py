@@ -57,6 +57,18 @@ def test_pod_is_told_where_room_is_made() -> None:
     with_world(test)
 
 
+def test_looks_for_room_and_victims_are_counted() -> None:
+    async def test(world: World) -> None:
+        await attempt(world)
+        await attempt(world, "equal", priority=0)
+        text = world.metrics.text().decode()
+        assert "scheduler_preemption_attempts_total 2.0" in text
+        assert "scheduler_preemption_victims_sum 1.0" in text
+        assert "scheduler_preemption_victims_count 1.0" in text
+
+    with_world(test)
+
+
 def test_retry_in_between_picks_no_more_victims() -> None:
     async def test(world: World) -> None:
         world.nodes(("m",), gpu=1)
