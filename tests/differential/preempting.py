@@ -10,6 +10,7 @@ import msgspec
 from cluster_model.budgets import PodDisruptionBudget
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
+from scheduler_plugins import nominated
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Sampling
 from scheduler_plugins.preemption import Preemption, preempt
@@ -30,7 +31,8 @@ def ours(answer: FrameworkAnswer) -> tuple[Decision, Preemption | None]:
     stored = answer.objects()
     state = _state(stored, msgspec.json.decode(answer.stored, type=Budgets))
     profile = replace(profiles.ours(None), preemption=Sampling())
-    decision = decide(PendingPod.read(stored.pod), state.snapshot(), profile)
+    pod = PendingPod.read(stored.pod)
+    decision = decide(pod, state.snapshot(), profile, nominated.judge(pod, state, profile))
     return decision, None if decision.fits else preempt(decision, state, lambda _: 0)
 
 

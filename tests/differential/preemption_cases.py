@@ -32,7 +32,7 @@ def case(seed: int, number: int) -> Document:
     world.spec()["containers"][0]["resources"] = _resources(world, ask=True)
     if world.seldom(20):
         world.spec()["preemptionPolicy"] = "Never"
-    for trait in (_nomination, _pinned, _port, _spread, _others_wait):
+    for trait in (_nomination, _pinned, _port, _spread, _apart, _others_wait):
         if world.seldom(6):
             trait(world)
     budgets = [_budget(world, app) for app in APPS if world.seldom(2)]
@@ -115,6 +115,21 @@ def _spread(world: World) -> None:
             "labelSelector": {"matchLabels": {"app": app}},
         }
     ]
+
+
+def _apart(world: World) -> None:
+    """Keep the pod apart from an application, and now and then another pod from the pod's."""
+    _keep_apart(world, world.pod)
+    for held in world.pods:
+        if world.seldom(5):
+            _keep_apart(world, held)
+
+
+def _keep_apart(world: World, found: Document) -> None:
+    selector = {"matchLabels": {"app": world.of(APPS)}}
+    term = {"topologyKey": world.of((ZONE, HOSTNAME, HOSTNAME)), "labelSelector": selector}
+    wanted = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    found["spec"]["affinity"] = {"podAntiAffinity": wanted}
 
 
 def _others_wait(world: World) -> None:
