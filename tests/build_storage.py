@@ -42,7 +42,7 @@ from cluster_model.storage_objects import (
     VolumeNodeResources,
 )
 
-DRIVER = "example.com/csi"
+DRIVER = "csi.example.com"
 ZONE = "topology.kubernetes.io/zone"
 
 

@@ -23,10 +23,10 @@ def storage(source: Source, nodes: tuple[str, ...]) -> list[Any]:
     found: list[Any] = [
         make.storage_class("fast", topologies=({ZONE: "a"},) if source.seldom(3) else ()),
         make.storage_class("local", "kubernetes.io/no-provisioner"),
-        make.storage_class("counted", "example.com/counts"),
+        make.storage_class("counted", "counts.example.com"),
         make.storage_class("now", mode="Immediate"),
         make.storage_class("old", "kubernetes.io/aws-ebs"),
-        make.driver("example.com/counts", capacity=not source.seldom(6)),
+        make.driver("counts.example.com", capacity=not source.seldom(6)),
         make.driver(source.of((make.DRIVER, EBS)), needed=source.seldom(3)),
     ]
     found += [make.capacity(zone, source.of(("0", "2Gi", "20Gi", "100Gi")), of="counted", where={ZONE: zone},

@@ -85,7 +85,7 @@ def test_zones_that_are_no_region_name_no_volume(zones: str) -> None:
 
 
 def test_volumes_of_csi_are_what_they_say() -> None:
-    assert csi_migration.persistent(volume(handle="h")) == CsiVolume("example.com/csi", "h")
+    assert csi_migration.persistent(volume(handle="h")) == CsiVolume("csi.example.com", "h")
 
 
 def test_a_volume_without_any_known_source_is_none() -> None:
@@ -96,7 +96,7 @@ def test_a_volume_without_any_known_source_is_none() -> None:
     ("provisioner", "expected"),
     [
         ("kubernetes.io/aws-ebs", (EBS, True)),
-        ("example.com/csi", ("example.com/csi", False)),
+        ("csi.example.com", ("csi.example.com", False)),
         ("kubernetes.io/vsphere-volume", ("", True)),
         ("kubernetes.io/azure-file", ("", True)),
     ],

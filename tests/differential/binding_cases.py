@@ -44,14 +44,14 @@ def volume_binding(world: World) -> None:
 
 
 def _class(world: World, name: str) -> Document:
-    provisioner = world.of(("example.com/csi", "example.com/csi", "kubernetes.io/no-provisioner", "example.com/counts"))
+    provisioner = world.of(("csi.example.com", "csi.example.com", "kubernetes.io/no-provisioner", "counts.example.com"))
     found = make.storage_class(name, provisioner)
     if not world.seldom(6):
         found["volumeBindingMode"] = WAITS
     if world.seldom(3):
         terms = [_topology(world) for _ in range(world.rng.randint(1, 2))]
         found["allowedTopologies"] = terms
-    if provisioner == "example.com/counts":
+    if provisioner == "counts.example.com":
         _count_storage(world, name)
     if not world.seldom(20):
         make.add(world, "storageClasses", found)
@@ -67,8 +67,8 @@ def _topology(world: World) -> Document:
 
 def _count_storage(world: World, class_name: str) -> None:
     drivers = world.others.setdefault("csiDrivers", [])
-    if not any(one["metadata"]["name"] == "example.com/counts" for one in drivers):
-        drivers.append({"metadata": {"name": "example.com/counts"}, "spec": {"storageCapacity": not world.seldom(4)}})
+    if not any(one["metadata"]["name"] == "counts.example.com" for one in drivers):
+        drivers.append({"metadata": {"name": "counts.example.com"}, "spec": {"storageCapacity": not world.seldom(4)}})
     for zone in world.some("ab"):
         found: Document = {
             "metadata": {"name": f"{class_name}-{zone}", "namespace": "kube-system"},

@@ -13,7 +13,7 @@ REGION = "topology.kubernetes.io/region"
 BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 WAITS = "WaitForFirstConsumer"
-DRIVERS = ("ebs.csi.aws.com", "pd.csi.storage.gke.io", "example.com/csi")
+DRIVERS = ("ebs.csi.aws.com", "pd.csi.storage.gke.io", "csi.example.com")
 IN_TREE = {"ebs.csi.aws.com": "kubernetes.io/aws-ebs", "pd.csi.storage.gke.io": "kubernetes.io/gce-pd"}
 
 
@@ -64,7 +64,7 @@ def volume_zone(world: World) -> None:
             _break(world, one)
     if world.seldom(2):
         mode = {} if world.seldom(3) else {"volumeBindingMode": WAITS}
-        make.add(world, "storageClasses", make.storage_class("zoned", "example.com/csi", **mode))
+        make.add(world, "storageClasses", make.storage_class("zoned", "csi.example.com", **mode))
 
 
 def _disk(world: World) -> Document:

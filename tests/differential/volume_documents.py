@@ -28,7 +28,7 @@ def volume(name: str, size: str, **spec: Any) -> Document:
     """Build a volume that is free; further keywords are fields of its spec."""
     held = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"], **spec}
     if not any(kind in held for kind in ("gcePersistentDisk", "awsElasticBlockStore", "hostPath")):
-        held.setdefault("csi", {"driver": "example.com/csi", "volumeHandle": f"handle-{name}"})
+        held.setdefault("csi", {"driver": "csi.example.com", "volumeHandle": f"handle-{name}"})
     return {"metadata": {"name": name, "labels": {}}, "spec": held, "status": {"phase": "Available"}}
 
 

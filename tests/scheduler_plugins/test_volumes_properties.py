@@ -107,6 +107,6 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart() -> None:
         oracle_volumes.CONFLICT,
         oracle_volumes.UNMATCHED,
         oracle_volumes.FULL,
-        "example.com/csi CSI driver is not installed on the node",
+        "csi.example.com CSI driver is not installed on the node",
         "pod has unbound immediate PersistentVolumeClaims",
     }
