@@ -11,7 +11,7 @@ SCHEDULER = "gpu-scheduler"
 
 
 def pod(name: str = "p", **found: Any) -> objects.Pod:
-    """A pod of ours; `node`, `priority`, `gates`, `gpu`, `scheduler`, `labels`, `annotations`, `phase`, `deleted`."""
+    """A pod of ours; `node`, `priority`, `gates`, `gpu`, `claims`, `scheduler`, `labels`, `phase`, `deleted` and more."""
     gpu = found.get("gpu", 0)
     limits = {"nvidia.com/gpu": str(gpu)} if gpu else {}
     metadata = {
@@ -30,6 +30,7 @@ def pod(name: str = "p", **found: Any) -> objects.Pod:
         "priority": found.get("priority", 0),
         "schedulingGates": [{"name": gate} for gate in found.get("gates", ())],
         "containers": [{"name": "c", "resources": {"limits": limits, "requests": limits}}],
+        "volumes": [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in found.get("claims", ())],
     }
     status = {"phase": found.get("phase", "Pending"), "conditions": found.get("conditions", [])}
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, objects.Pod)
