@@ -11,7 +11,7 @@ SCHEDULER = "gpu-scheduler"
 
 
 def pod(name: str = "p", **found: Any) -> objects.Pod:
-    """A pod of ours; `node`, `priority`, `gates`, `gpu`, `claims`, `scheduler`, `labels`, `phase`, `deleted` and more."""
+    """A pod of ours; `node`, `priority`, `gates`, `gpu`, `claims`, `scheduler`, `labels`, `phase` and more."""
     gpu = found.get("gpu", 0)
     limits = {"nvidia.com/gpu": str(gpu)} if gpu else {}
     metadata = {
