@@ -49,6 +49,7 @@ class ProfileConfig:
     args_paths: Mapping[str, str]
     pre_filters: tuple[str, ...]  # look at pods alone
     points: Mapping[str, tuple[str, ...]]  # by extension point, what runs there in its order
+    devices: bool  # kube-scheduler's DynamicResources is configured, which does nothing here
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,7 @@ def _profile(row: Fields, sets: Mapping[str, PluginSet], alone: bool, reading: R
     row.close()
     filters = tuple(entry.name for entry in chosen.filters)
     scorers = tuple((entry.name, entry.weight or 1) for entry in chosen.scorers)
-    return ProfileConfig(name, filters, scorers, args, paths, chosen.pre_filters, chosen.points)
+    return ProfileConfig(name, filters, scorers, args, paths, chosen.pre_filters, chosen.points, chosen.devices)
 
 
 def _plugin_config(rows: list[Fields], reading: Reading) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:

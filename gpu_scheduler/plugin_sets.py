@@ -19,7 +19,8 @@ POINTS = schema.POINTS
 BUILT_IN: Mapping[str, str] = MappingProxyType(
     {"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "DefaultBinder": "bind"}
 )
-NOT_NOW: frozenset[str] = frozenset({"DynamicResources", *names.GATED_OFF})
+DEVICES = "DynamicResources"
+NOT_NOW: frozenset[str] = frozenset({DEVICES, *names.GATED_OFF})
 ELSEWHERE: frozenset[str] = frozenset(names.POINTS) - BUILT_IN.keys() - NOT_NOW
 MAX_TOTAL_SCORE = 2**63 - 1
 NO_POINTS: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -69,6 +70,7 @@ class Chosen:
     scorers: tuple[Entry, ...]
     pre_filters: tuple[str, ...]  # named at preFilter and no filters: they look at pods alone
     points: Mapping[str, tuple[str, ...]]  # by extension point
+    devices: bool  # DynamicResources stays among kube-scheduler's default plugins
 
 
 @dataclass(slots=True)
@@ -112,9 +114,14 @@ def choose(written: Mapping[str, PluginSet], path: str, reading: Reading) -> Cho
     if sum(entry.weight or 1 for entry in scorers) * 100 > MAX_TOTAL_SCORE:
         problems.append(Problem(f"{path}.score", "", "total score of Score plugins could overflow"))
     points = {point: tuple(entry.name for entry in entries) for point, entries in running.items()}
-    return Chosen(
-        running["filter"], scorers, _before(sets.get("preFilter", NOTHING), points["filter"], reading), points
-    )
+    before = _before(sets.get("preFilter", NOTHING), points["filter"], reading)
+    return Chosen(running["filter"], scorers, before, points, not _is_off(DEVICES, written))
+
+
+def _is_off(name: str, written: Mapping[str, PluginSet]) -> bool:
+    """Say whether a default plugin is disabled where it would act after the filters."""
+    off = (written.get(point, NOTHING).disabled for point in (schema.MULTI_POINT, "postFilter"))
+    return any(entry.name in (name, "*") for entries in off for entry in entries)
 
 
 def _before(written: PluginSet, filters: tuple[str, ...], reading: Reading) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gpu_scheduler.kube_config.check import Verdict
 from gpu_scheduler.kube_config.trees import Members, plain
 from gpu_scheduler.kube_config.validation import ProfileRead
 from gpu_scheduler.plugin_sets import Known
-from scheduler_plugins import gpu_topology, plugin_args, registry, victims
+from scheduler_plugins import gpu_topology, plugin_args, registry, victims, volume_binding
 from scheduler_plugins.framework import Filter, Profile
 
 
@@ -58,7 +58,9 @@ def _build(found: ProfileConfig) -> Profile:
     named = (*found.filters, *found.pre_filters)
     profile = registry.profile(found.scheduler_name, named, found.scorers, found.args, found.args_paths)
     filters = tuple(_without_run(one) if one.name in found.pre_filters else one for one in profile.filters)
-    profile = dataclasses.replace(profile, filters=filters)
+    profile = dataclasses.replace(profile, filters=filters, asks_for_devices=found.devices)
+    if volume_binding.NAME not in found.points["preBind"]:
+        profile = dataclasses.replace(profile, bind_timeout_seconds=None)
     if victims.NAME not in found.points["postFilter"]:
         return profile
     path = found.args_paths.get(victims.NAME, victims.NAME)

@@ -94,6 +94,7 @@ class Profile:
     scorers: tuple[Scorer, ...]
     preemption: Sampling | None = None  # None: it evicts nobody
     bind_timeout_seconds: int | None = None  # how long a pod waits for its volumes; None: nobody binds them
+    asks_for_devices: bool = True  # kube-scheduler's DynamicResources, which does nothing here, is configured
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from cluster_model.budgets import Budget
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.verdict import Problem, Reason
-from scheduler_plugins import explain
+from scheduler_plugins import explain, unsupported
 from scheduler_plugins.framework import Decision, Profile, Rejection, Sampling
 from scheduler_plugins.plugin_args import Args
 from scheduler_plugins.trial import Trial
 from scheduler_plugins.victims import NAME as NAME
 from scheduler_plugins.victims import NO_VICTIMS, Candidate, NothingToEvict, best, lower, select
 
+OUT_OF_REACH = "not found"  # of what kube-scheduler's DynamicResources looks for, when it was not asked before
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 USELESS = Reason("Preemption is not helpful for scheduling", frozenset())
@@ -57,6 +58,7 @@ class Preemption:
     """What preemption can do for a pod, and what it says of it."""
 
     message: str
+    label: str = "preemption: "  # whose message it is
     chosen: Candidate | None = None
     clears: bool = False  # an earlier nomination of the pod holds no more
     candidates: tuple[Candidate, ...] = ()
@@ -65,7 +67,7 @@ class Preemption:
     @property
     def suffix(self) -> str:
         """What the sentence about the pod ends in."""
-        return f"preemption: {self.message}"
+        return f"{self.label}{self.message}"
 
 
 def preempt(decision: Decision, state: ClusterState, offset: Offset) -> Preemption:
@@ -73,6 +75,8 @@ def preempt(decision: Decision, state: ClusterState, offset: Offset) -> Preempti
 
     The state must be as it was when the decision was made, and the profile one that preempts.
     """
+    if is_out_of_reach(decision):
+        return Preemption(OUT_OF_REACH, label="")
     why_not = _ineligible(decision, state)
     if why_not:
         return Preemption(why_not)
@@ -85,7 +89,19 @@ def preempt(decision: Decision, state: ClusterState, offset: Offset) -> Preempti
         return Preemption(_nowhere(decision, vain), clears=True, tried_in_vain=vain)
     chosen = best(candidates)
     found = f"found a potential placement for pod on node {chosen.node}, preempting {len(chosen.victims)} victims"
-    return Preemption(found, chosen, candidates=tuple(candidates), tried_in_vain=vain)
+    return Preemption(found, chosen=chosen, candidates=tuple(candidates), tried_in_vain=vain)
+
+
+def is_out_of_reach(decision: Decision) -> bool:
+    """Say whether kube-scheduler would not come to preempt a pod that was refused before nodes were judged.
+
+    What frees devices comes first there, and fails if it was not asked before the refusal that ended all questions.
+    """
+    if not decision.refused or not decision.profile.asks_for_devices:
+        return False
+    why = decision.table[0]
+    ends_all = not all(reason.preemption_may_help for reason in why.reasons)
+    return ends_all and why.plugin != unsupported.NAME
 
 
 def is_going(pod: objects.Pod) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.storage import StorageState
-from scheduler_plugins import explain, nominated
+from scheduler_plugins import explain, nominated, preemption
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, PluginError, Rejection
 from tests.differential import profiles
@@ -92,6 +92,9 @@ def _differences(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Differ
     elif decision.fits and not theirs.score_error:
         yield from _scores(theirs, decision)
     yield from _unequal("sentence", _sentence(theirs), explain.sentence(decision))
+    if theirs.post_filter is not None:
+        ends_early = theirs.post_filter.suffix == preemption.OUT_OF_REACH
+        yield from _unequal("ending", ends_early, preemption.is_out_of_reach(decision))
     yield from _chosen(theirs, decision)
 
 

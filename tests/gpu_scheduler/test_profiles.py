@@ -66,6 +66,37 @@ def test_every_scheduler_name_has_its_own_profile() -> None:
     assert [len(found["a"].scorers), len(found["b"].scorers)] == [len(registry.SCORERS), 0]
 
 
+@pytest.mark.parametrize(
+    ("plugins", "devices"),
+    [
+        ("{}", True),
+        ("{postFilter: {disabled: [{name: DynamicResources}]}}", False),
+        ("{postFilter: {disabled: [{name: '*'}]}}", False),
+        ("{multiPoint: {disabled: [{name: DynamicResources}]}}", False),
+        ("{filter: {disabled: [{name: DynamicResources}]}}", True),
+    ],
+)
+def test_a_profile_knows_whether_kube_schedulers_would_free_devices_before_it_preempts(
+    plugins: str, devices: bool
+) -> None:
+    assert build(f"profiles: [{{plugins: {plugins}}}]")["gpu-scheduler"].asks_for_devices is devices
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("{}", 600),
+        ("{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: 7}}]}", 7),
+        ("{plugins: {preBind: {disabled: [{name: VolumeBinding}]}}}", None),
+        ("{plugins: {multiPoint: {disabled: [{name: VolumeBinding}]}}}", None),
+    ],
+)
+def test_volumes_are_bound_as_long_as_the_profile_says_and_by_nobody_where_that_is_disabled(
+    written: str, seconds: int | None
+) -> None:
+    assert build(f"profiles: [{written}]")["gpu-scheduler"].bind_timeout_seconds == seconds
+
+
 def test_problems_of_all_profiles_args_are_told_at_once() -> None:
     broken = "pluginConfig: [{name: GPUTopologyPlugin, args: {count: some}}, {name: NodeName, args: {x: 1}}]"
     with pytest.raises(BadRequest) as caught:

@@ -159,7 +159,7 @@ def test_a_pod_whose_claim_comes_later_is_woken_by_it(
 ) -> None:
     pods.create(using("p", "data"))
     message = pods.wait_condition("p", "Unschedulable")["message"]
-    assert message.startswith('0/2 nodes are available: persistentvolumeclaim "data" not found.')
+    assert message == '0/2 nodes are available: persistentvolumeclaim "data" not found. not found'
 
     claim(pods, "data", storage_class(plane))
     pods.wait_bound(1)

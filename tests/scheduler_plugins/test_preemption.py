@@ -17,6 +17,7 @@ from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Sampling
 from scheduler_plugins.preemption import Preemption, PreemptionArgs, preempt
 from tests import build, generate
+from tests.build_storage import using
 from tests.generate_source import Source
 from tests.unhurried import UNHURRIED
 
@@ -208,6 +209,18 @@ def test_polite_pod_evicts_nobody() -> None:
     pod = wanting(preemption_policy="Never")
     found = Scene((node("n1"),), (running("a", "n1"),), pod).preempt()
     assert (found.message, found.clears) == ("not eligible due to preemptionPolicy=Never.", False)
+
+
+@pytest.mark.parametrize(("devices", "suffix"), [(True, "not found"), (False, None)])
+def test_pod_refused_before_nodes_are_judged_is_looked_after_by_nobody(devices: bool, suffix: str | None) -> None:
+    """In kube-scheduler the plugin for devices fails then, and preemption has no turn; unless that plugin is off."""
+    state = build.state(node("n1"), pods=[running("a", "n1")])
+    profile = replace(PROFILE, asks_for_devices=devices)
+    decision = decide(wanting(volumes=using("absent")), state.snapshot(), profile)
+    found = preempt(decision, state, lambda _: 0)
+
+    helpless = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    assert (found.suffix, found.clears, found.chosen) == (suffix or helpless, suffix is None, None)
 
 
 def test_pod_waits_for_the_victims_it_has() -> None:
