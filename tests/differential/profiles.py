@@ -10,6 +10,7 @@ from scheduler_plugins.framework import Profile
 from tests.differential.documents import SCHEDULER_NAME, Document
 
 OURS_ALONE = ("GPUScheduler", "GPUTopologyPlugin")
+ELSEWHERE = ("DefaultPreemption",)  # it neither filters nor scores; see `preempting`
 # In kube-scheduler's order of filters, with its default weight; 0 where a plugin does not score.
 WEIGHTS: Mapping[str, int] = {
     "NodeName": 0,
@@ -45,7 +46,7 @@ def ours(configured: Document | None) -> Profile:
 
 def missing() -> Iterator[str]:
     """Yield the plugins of ours, present in kube-scheduler, that are not compared here."""
-    return (name for name in registry.PLUGINS if name not in WEIGHTS and name not in OURS_ALONE)
+    return (name for name in registry.PLUGINS if name not in (*WEIGHTS, *OURS_ALONE, *ELSEWHERE))
 
 
 def weighted(plugins: Iterable[str]) -> list[tuple[str, int]]:
