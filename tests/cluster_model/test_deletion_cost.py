@@ -1,5 +1,7 @@
 """The deletion cost is read as the API server reads it; the values are those tried on a real one."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,8 @@ def test_costs_that_the_api_server_takes(text: str, cost: int) -> None:
 @pytest.mark.parametrize("text", [*REFUSED, "2147483648", "-2147483649", "9999999999"])
 def test_costs_that_the_api_server_refuses_are_refused_in_its_words(text: str) -> None:
     (problem,) = deletion_cost.problems({deletion_cost.ANNOTATION: text})
-    wanted = f'metadata.annotations[{deletion_cost.ANNOTATION}]: Invalid value: "{text}": must be a 32bit integer'
+    shown = json.dumps(text, ensure_ascii=False)  # quotes these values as Go's %q does
+    wanted = f"metadata.annotations[{deletion_cost.ANNOTATION}]: Invalid value: {shown}: must be a 32bit integer"
     assert str(problem) == wanted
 
 

@@ -1,12 +1,9 @@
 """Both schedulers say the same of thousands of clusters: verdicts, reasons, scores, totals, sentences, nodes.
 
-The seeds are fixed. A subject where we are known to differ stands in OPEN with what is different; its test fails as
-soon as the difference is gone, so that the subject moves to the others.
+The seeds are fixed.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import pytest
 
@@ -20,33 +17,23 @@ from tests.differential.run import compared, shrunk
 # A machine that has built nothing yet compiles for many minutes.
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
-OPEN: Mapping[str, str] = {}
 # What an API server refuses unless a gate that is off is on; the plugin reads it all the same.
 BEHIND_A_GATE = "spec.hostNetwork: Forbidden: when `hostUsers` is false"
-SETTLED = tuple(name for name in generate.SUBJECTS if name not in OPEN)
 SEEDS = (11, 12, 13)
 CASES_EACH = 1000
-CASES_OPEN = 90
+CASES_A_SUBJECT = 90
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedulers_agree(framework: Framework, seed: int) -> None:
-    """Each settled subject alone, three together, and within the default profile."""
-    _agree(framework, list(generate.cases(seed, CASES_EACH, SETTLED)))
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in OPEN.items()],
-)
-def test_open_difference(framework: Framework, subject: str) -> None:
-    assert not any(list(compared(framework, generate.cases(1, CASES_OPEN, (subject,)))))
+    """Each subject alone, three together, and within the default profile."""
+    _agree(framework, list(generate.cases(seed, CASES_EACH, tuple(generate.SUBJECTS))))
 
 
 @pytest.mark.parametrize("subject", generate.SUBJECTS)
 def test_cases_can_occur_in_a_cluster(framework: Framework, subject: str) -> None:
     """The framework judges each, and the API server takes every pod: what differs cannot be explained away."""
-    answers = list(framework.judge_all(generate.cases(5, CASES_OPEN, (subject,))))
+    answers = list(framework.judge_all(generate.cases(5, CASES_A_SUBJECT, (subject,))))
 
     assert [answer.error for answer in answers if answer.error] == []
     refused = [problem for answer in answers for problem in answer.refused]
@@ -55,7 +42,7 @@ def test_cases_can_occur_in_a_cluster(framework: Framework, subject: str) -> Non
 
 def test_cases_reach_every_verdict(framework: Framework) -> None:
     """Pods that fit and pods that do not, and each plugin rejects some node and tells scores apart."""
-    answers = list(framework.judge_all(generate.cases(3, 600, SETTLED)))
+    answers = list(framework.judge_all(generate.cases(3, 600, tuple(generate.SUBJECTS))))
 
     fitting = sum(bool(answer.node) for answer in answers)
     assert 150 < fitting < 450
