@@ -35,6 +35,8 @@ class Sized:
     size: Nanos
     name: str
     volume: PersistentVolume = field(compare=False)
+    modes: frozenset[str] = field(compare=False)
+    reach: int = field(compare=False)  # volumes with the same number have the same node affinity
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Mapping
+from itertools import count
 
 from cluster_model import quantity
 from cluster_model.ledger import Ledger
 from cluster_model.objects import Quantity
 from cluster_model.quantity import Nanos
 from cluster_model.storage_columns import Sized
-from cluster_model.storage_objects import PersistentVolume
+from cluster_model.storage_objects import PersistentVolume, VolumeNodeAffinity
 
 AVAILABLE = "Available"
+MOST_REACHES = 65_536  # node affinities numbered before numbering starts anew; two numbers for one do no harm
 STORAGE = "storage"
 
 
@@ -30,6 +32,8 @@ class VolumePools:
         self._frozen: dict[str, tuple[Sized, ...]] = {}
         self._stale: set[str] = set()
         self._reserved: Ledger[str, tuple[PersistentVolume, ...]] = Ledger()
+        self._reaches: dict[VolumeNodeAffinity | None, int] = {}
+        self._numbers = count()
 
     def add(self, volume: PersistentVolume) -> None:
         """Index a volume."""
@@ -39,7 +43,7 @@ class VolumePools:
             others = self._reserved.get(key) or ()
             self._reserved.put(key, tuple(sorted((*others, volume), key=lambda one: one.metadata.name)))
         elif _is_free(volume):
-            insort(self._free.setdefault(volume.class_name, []), _sized(volume))
+            insort(self._free.setdefault(volume.class_name, []), self._sized(volume))
             self._stale.add(volume.class_name)
 
     def remove(self, volume: PersistentVolume) -> None:
@@ -55,7 +59,7 @@ class VolumePools:
                 self._reserved.drop(key)
         elif _is_free(volume):
             pool = self._free[volume.class_name]
-            del pool[bisect_left(pool, _sized(volume))]
+            del pool[bisect_left(pool, self._sized(volume))]
             self._stale.add(volume.class_name)
 
     def free(self) -> Mapping[str, tuple[Sized, ...]]:
@@ -69,11 +73,16 @@ class VolumePools:
         """Return the volumes that name a claim, by namespace and name of it."""
         return self._reserved.frozen()
 
+    def _sized(self, volume: PersistentVolume) -> Sized:
+        affinity = volume.spec.node_affinity
+        if affinity not in self._reaches:
+            if len(self._reaches) >= MOST_REACHES:
+                self._reaches.clear()
+            self._reaches[affinity] = next(self._numbers)
+        size, modes = amount(volume.spec.capacity), frozenset(volume.spec.access_modes)
+        return Sized(size, volume.metadata.name, volume, modes, self._reaches[affinity])
+
 
 def _is_free(volume: PersistentVolume) -> bool:
     """Say whether a claim may take it: a volume in any other phase would most likely be lost again at once."""
     return volume.status.phase == AVAILABLE and not volume.metadata.deletion_timestamp
-
-
-def _sized(volume: PersistentVolume) -> Sized:
-    return Sized(amount(volume.spec.capacity), volume.metadata.name, volume)

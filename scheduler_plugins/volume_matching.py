@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from cluster_model import label_selectors
 from cluster_model.columns import Amounts, Mask, Numbers
 from cluster_model.label_selectors import Selector, UnreadableSelector
-from cluster_model.objects import NodeSelector
 from cluster_model.quantity import Nanos, value
 from cluster_model.snapshot import NodeColumns, Rows
-from cluster_model.storage_columns import Storage
+from cluster_model.storage_columns import Sized, Storage
 from cluster_model.storage_objects import SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
 from cluster_model.volume_pools import STORAGE, amount
 from scheduler_plugins import volume_topology
@@ -135,10 +134,10 @@ class _Matcher:
 
     def match(self, claim: PersistentVolumeClaim) -> Numbers:
         """Return the place of the volume that the claim gets on each node, NO_VOLUME where it finds none."""
+        wanted = _Wanted.of(claim)
         chosen: Numbers = np.full(len(self._nodes.names), NO_VOLUME, np.int32)
-        selector = _selector(claim)
-        undecided = self._reserved(claim, chosen)
-        rows, places = self._candidates(claim, selector)
+        undecided = self._reserved(wanted, chosen)
+        rows, places = self._candidates(wanted)
         allowed = undecided.take(rows)
         for taken in self._taken:
             allowed &= taken.take(rows) != places
@@ -147,14 +146,11 @@ class _Matcher:
         self._taken.append(chosen)
         return chosen
 
-    def _reserved(self, claim: PersistentVolumeClaim, chosen: Numbers) -> Mask:
+    def _reserved(self, wanted: "_Wanted", chosen: Numbers) -> Mask:
         """Give the claim what names it, and nothing else where that cannot be used; return where it is still open."""
         undecided: Mask = np.ones(len(chosen), np.bool_)
-        for volume in self._storage.reserved.get(claim.key, ()):
-            uid = volume.spec.claim_ref.uid if volume.spec.claim_ref else ""
-            if uid not in ("", claim.metadata.uid) or volume.class_name != claim.class_name:
-                continue
-            if not _fits(claim, volume, amount(volume.spec.capacity)):
+        for volume in self._storage.reserved.get(wanted.claim.key, ()):
+            if not wanted.is_named_by(volume) or not wanted.suits(volume, amount(volume.spec.capacity)):
                 continue
             place = self._place(volume)
             here = undecided.copy()
@@ -166,28 +162,22 @@ class _Matcher:
             chosen[here & usable] = place
         return undecided
 
-    def _candidates(self, claim: PersistentVolumeClaim, selector: Selector | None) -> tuple[Rows, Numbers]:
+    def _candidates(self, wanted: "_Wanted") -> tuple[Rows, Numbers]:
         """Return pairs of a row and the place of a volume that fits there, the largest volumes first."""
-        fitting = tuple(self._fitting(claim, selector))
-        rows = [volume_topology.rows(volume, self._nodes) for volume in reversed(fitting)]
-        places = [self._place(volume) for volume in reversed(fitting)]
+        fitting = tuple(self._fitting(wanted))[::-1]
+        rows = [volume_topology.rows_within_reach(sized, self._nodes) for sized in fitting]
+        places = [self._place(sized.volume) for sized in fitting]
         counts = [len(found) for found in rows]
         nowhere: NDArray[np.intp] = np.zeros(0, np.intp)
         return np.concatenate([nowhere, *rows]), np.repeat(np.array(places, np.int32), counts)
 
-    def _fitting(self, claim: PersistentVolumeClaim, selector: Selector | None) -> Iterator[PersistentVolume]:
+    def _fitting(self, wanted: "_Wanted") -> Iterator[Sized]:
         """Yield the volumes that fit, smallest first; of those for the same nodes, no more than the pod could take."""
-        modes, seen = frozenset(claim.spec.access_modes), dict[NodeSelector | None, int]()
-        for sized in self._storage.free.get(claim.class_name, ()):
-            volume = sized.volume
-            if not _fits(claim, volume, sized.size) or not modes <= frozenset(volume.spec.access_modes):
-                continue
-            if selector is not None and not selector.matches(volume.metadata.labels):
-                continue
-            affinity = volume.spec.node_affinity.required if volume.spec.node_affinity else None
-            seen[affinity] = seen.get(affinity, 0) + 1
-            if seen[affinity] <= self._claims:
-                yield volume
+        seen: dict[int, int] = {}
+        for sized in self._storage.free.get(wanted.claim.class_name, ()):
+            if seen.get(sized.reach, 0) < self._claims and wanted.takes(sized):
+                seen[sized.reach] = seen.get(sized.reach, 0) + 1
+                yield sized
 
     def _place(self, volume: PersistentVolume) -> int:
         place = self._places.setdefault(volume.metadata.name, len(self.volumes))
@@ -196,12 +186,40 @@ class _Matcher:
         return place
 
 
-def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume, size: Nanos) -> bool:
-    """Say whether a volume is large enough and of the right make, wherever it is."""
-    spec = volume.spec
-    same_attributes = (claim.spec.volume_attributes_class_name or "") == (spec.volume_attributes_class_name or "")
-    same_mode = claim.spec.volume_mode == spec.volume_mode
-    return size >= _asked(claim) and same_mode and same_attributes and not volume.metadata.deletion_timestamp
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a claim asks of a volume, read once."""
+
+    claim: PersistentVolumeClaim
+    size: Nanos
+    modes: frozenset[str]
+    attributes: str
+    selector: Selector | None
+
+    @classmethod
+    def of(cls, claim: PersistentVolumeClaim) -> "_Wanted":
+        spec = claim.spec
+        attributes = spec.volume_attributes_class_name or ""
+        return cls(claim, _asked(claim), frozenset(spec.access_modes), attributes, _selector(claim))
+
+    def is_named_by(self, volume: PersistentVolume) -> bool:
+        """Say whether a volume that names a claim of this name means this one."""
+        named = volume.spec.claim_ref
+        meant = named is not None and named.uid in ("", self.claim.metadata.uid)
+        return meant and volume.class_name == self.claim.class_name
+
+    def suits(self, volume: PersistentVolume, size: Nanos) -> bool:
+        """Say whether a volume is large enough and of the right make, wherever it is."""
+        spec = volume.spec
+        if size < self.size or spec.volume_mode != self.claim.spec.volume_mode:
+            return False
+        return (spec.volume_attributes_class_name or "") == self.attributes and not volume.metadata.deletion_timestamp
+
+    def takes(self, sized: Sized) -> bool:
+        """Say whether a volume that nobody claims will do."""
+        if not self.modes <= sized.modes or not self.suits(sized.volume, sized.size):
+            return False
+        return self.selector is None or self.selector.matches(sized.volume.metadata.labels)
 
 
 def _selector(claim: PersistentVolumeClaim) -> Selector | None:

@@ -11,11 +11,10 @@ from cluster_model.columns import Mask
 from cluster_model.label_selectors import Requirement, Selector
 from cluster_model.objects import NodeSelector, NodeSelectorTerm
 from cluster_model.snapshot import NodeColumns, Rows, Snapshot
-from cluster_model.storage_columns import Storage
+from cluster_model.storage_columns import Sized, Storage
 from cluster_model.storage_objects import PersistentVolume, TopologySelectorTerm
+from cluster_model.volume_pools import MOST_REACHES
 from scheduler_plugins import selectors
-
-_MOST_AFFINITIES = 65_536
 
 
 def matching(affinity: NodeSelector | None, nodes: NodeColumns) -> Mask:
@@ -29,15 +28,20 @@ def matching(affinity: NodeSelector | None, nodes: NodeColumns) -> Mask:
 
 
 def rows(volume: PersistentVolume, nodes: NodeColumns) -> Rows:
-    """Return the rows where a volume can be used; worked out once for each affinity."""
+    """Return the rows where a volume can be used."""
     found = volume.spec.node_affinity
-    affinity = None if found is None else found.required
-    known: dict[NodeSelector | None, Rows] = nodes.remembered("volume affinities", dict)
-    if affinity not in known:
-        if len(known) >= _MOST_AFFINITIES:
+    return np.flatnonzero(matching(None if found is None else found.required, nodes))
+
+
+def rows_within_reach(sized: Sized, nodes: NodeColumns) -> Rows:
+    """Return the rows where a free volume can be used; worked out once for all of the same reach."""
+    known: dict[int, Rows] = nodes.remembered("reaches of volumes", dict)
+    found = known.get(sized.reach)
+    if found is None:
+        if len(known) >= MOST_REACHES:
             known.clear()
-        known[affinity] = np.flatnonzero(matching(affinity, nodes))
-    return known[affinity]
+        found = known[sized.reach] = rows(sized.volume, nodes)
+    return found
 
 
 def usable(volume: PersistentVolume, nodes: NodeColumns, storage: Storage) -> Mask:
