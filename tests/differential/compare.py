@@ -41,7 +41,7 @@ def ours(case: Case, answer: FrameworkAnswer) -> Decision:
         state.set_namespace(namespace)
     for owner in stored.owners():
         state.set_owner(owner)
-    _set_storage(stored, state.storage)
+    set_storage(stored, state.storage)
     for pod in map(PendingPod.read, stored.pods):
         state.set_pod(pod)
         if not pod.pod.spec.node_name:
@@ -50,7 +50,8 @@ def ours(case: Case, answer: FrameworkAnswer) -> Decision:
     return decide(pod, state.snapshot(), profile, nominated.judge(pod, state, profile))
 
 
-def _set_storage(stored: Stored, storage: StorageState) -> None:
+def set_storage(stored: Stored, storage: StorageState) -> None:
+    """Tell the storage of a case."""
     for volume in stored.persistent_volumes:
         storage.set_volume(volume)
     for claim in stored.persistent_volume_claims:

@@ -17,7 +17,7 @@ from scheduler_plugins.preemption import Preemption, preempt
 from scheduler_plugins.victims import Candidate
 from tests.differential import profiles
 from tests.differential.answers import FrameworkAnswer, PostFilter, Stored
-from tests.differential.compare import Difference
+from tests.differential.compare import Difference, set_storage
 
 
 class Budgets(msgspec.Struct, frozen=True, rename="camel"):
@@ -47,6 +47,7 @@ def _state(stored: Stored, budgets: Budgets) -> ClusterState:
     state = ClusterState()
     for node in stored.nodes:
         state.set_node(node)
+    set_storage(stored, state.storage)
     for pod in stored.pods:
         state.set_pod(PendingPod.read(pod))
         state.nominations.set(PendingPod.read(pod), "" if pod.spec.node_name else pod.status.nominated_node_name)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from tests.differential import volume_cases
 from tests.differential.documents import HOSTNAME, ZONE, Document, node, pod
 from tests.differential.world import World
 
@@ -32,12 +33,12 @@ def case(seed: int, number: int) -> Document:
     world.spec()["containers"][0]["resources"] = _resources(world, ask=True)
     if world.seldom(20):
         world.spec()["preemptionPolicy"] = "Never"
-    for trait in (_nomination, _pinned, _port, _spread, _apart, _others_wait):
+    for trait in (_nomination, _pinned, _port, _spread, _apart, _others_wait, volume_cases.contended):
         if world.seldom(6):
             trait(world)
     budgets = [_budget(world, app) for app in APPS if world.seldom(2)]
     found = {"id": f"{seed}/{number}", "config": None, "nodes": world.nodes, "pods": world.pods, "pod": world.pod}
-    return found | {"podDisruptionBudgets": budgets}
+    return found | {"podDisruptionBudgets": budgets, **world.others}
 
 
 def _add_node(world: World, name: str) -> None:

@@ -17,7 +17,7 @@ from tests.differential.framework import Framework
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
-SITUATIONS = 600
+SITUATIONS = 700
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,26 @@ def volume_zone(world: World) -> None:
         make.add(world, "storageClasses", make.storage_class("zoned", "csi.example.com", **mode))
 
 
+def contended(world: World) -> None:
+    """Let bound pods hold by a volume what the pod to place wants: a disk, a claim for one pod, a place of a driver."""
+    match world.of(("disk", "claim", "driver")):
+        case "disk":
+            for found in (world.pod, *world.some(world.pods)):
+                make.mount(found, "disk", {"gcePersistentDisk": {"pdName": "x", "readOnly": world.seldom(4)}})
+        case "claim":
+            # One bound pod of the same namespace: of others kube-scheduler thinks that they free the claim when they go,
+            # and of one that is only nominated it does not ask.
+            own = world.pod["metadata"]["namespace"]
+            near = [one for one in world.pods if one["metadata"]["namespace"] == own and "nodeName" in one["spec"]]
+            for found in (world.pod, *world.rng.sample(near, min(1, len(near)))):
+                _own_claim(world, found, "alone", {"accessModes": ["ReadWriteOncePod"]})
+        case "driver":
+            for one in world.nodes:
+                make.driver_on(world, one, DRIVERS[-1], world.of((1, 2)))
+            for number, found in enumerate((world.pod, *world.some(world.pods))):
+                _own_claim(world, found, f"own-{number}", {})
+
+
 def _disk(world: World) -> Document:
     read_only = {"readOnly": True} if world.seldom(2) else {}
     return world.of(
@@ -94,6 +114,17 @@ def _shared_claim(world: World, name: str) -> None:
     for found in world.everybody():
         if found is world.pod or world.seldom(5):
             make.mount_claim(found, name, name)
+
+
+def _own_claim(world: World, pod: Document, name: str, spec: Document) -> None:
+    """Let a pod use a bound claim of its namespace, which is there from the first use on."""
+    namespace = pod["metadata"]["namespace"]
+    make.mount_claim(pod, "own", name)
+    if any(one["metadata"]["name"] == f"{namespace}-{name}" for one in world.others.get("persistentVolumes", ())):
+        return
+    one = make.add(world, "persistentVolumeClaims", make.claim(name, "1Gi", **spec))
+    one["metadata"]["namespace"] = namespace
+    make.bind(one, make.add(world, "persistentVolumes", make.volume(f"{namespace}-{name}", "1Gi")))
 
 
 def _counted_claim(world: World, name: str) -> str:
