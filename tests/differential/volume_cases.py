@@ -74,8 +74,8 @@ def contended(world: World) -> None:
             for found in (world.pod, *world.some(world.pods)):
                 make.mount(found, "disk", {"gcePersistentDisk": {"pdName": "x", "readOnly": world.seldom(4)}})
         case "claim":
-            # One bound pod of the same namespace: of others kube-scheduler thinks that they free the claim when they go,
-            # and of one that is only nominated it does not ask.
+            # One bound pod of the same namespace: kube-scheduler thinks that any other frees the claim when it goes,
+            # and it does not ask one that is only nominated.
             own = world.pod["metadata"]["namespace"]
             near = [one for one in world.pods if one["metadata"]["namespace"] == own and "nodeName" in one["spec"]]
             for found in (world.pod, *world.rng.sample(near, min(1, len(near)))):
