@@ -19,7 +19,7 @@ from typing import Self
 from tests.control_plane import volumes
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
-from tests.control_plane.ports import free_port
+from tests.control_plane.ports import free_port, require_free
 from tests.control_plane.processes import Process
 from tests.control_plane.volumes import Volume
 
@@ -67,6 +67,7 @@ class Bundle:
 
     def start_webhook(self) -> Process:
         """Start gunicorn as the webhook's Deployment does and wait until it is ready."""
+        require_free(WEBHOOK_PORT)
         probes = free_port()
         extra = [
             f"--tls-dir={self._tls.path}",

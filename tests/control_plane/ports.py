@@ -45,3 +45,14 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def require_free(port: int) -> None:
+    """Fail if anybody listens on a port that cannot be chosen: two listeners would share its connections in silence."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that linger do no harm
+        try:
+            probe.bind(("127.0.0.1", port))
+            probe.listen()
+        except OSError as error:
+            raise RuntimeError(f"127.0.0.1:{port} is in use: stop what listens there, perhaps make cluster") from error
