@@ -104,6 +104,7 @@ class Scheduler:
         profiles: Mapping[str, Profile],
         options: Options,
     ) -> None:
+        """Wire the parts. Longer than the rule: one flat list of what is given to what reads better than its pieces."""
         self._leadership = leadership
         self._options = options
         self._stopping = False
