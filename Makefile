@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 OVERLAYS = $(sort $(dir $(wildcard manifests/overlays/*/kustomization.yaml)))
-CODE := certs cli cluster_model gpu_scheduler kube_client scheduler_plugins webhook tests benchmarks
+CODE := certs cli cluster_model deletion_cost gpu_scheduler kube_client scheduler_plugins webhook tests benchmarks
 
 .PHONY: help install demo test check format docs control-plane cluster bench clean
 
