@@ -9,7 +9,8 @@ from pathlib import Path
 import uvloop
 
 from cluster_model.verdict import BadRequest
-from gpu_scheduler import config, logs, process, profiles, server
+from gpu_scheduler import config, process, profiles
+from kube_client import logs, server
 from kube_client.credentials import BadCredentials
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from cluster_model.state import ClusterState
 from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.logs import quoted
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.preemptor import Preemptor
 from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
@@ -20,6 +19,7 @@ from gpu_scheduler.reports import Reports
 from gpu_scheduler.volume_binder import NotBound, Reservation, VolumeBinder
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
 from kube_client.errors import ApiError
+from kube_client.logs import quoted
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Callable, Mapping
 
 from gpu_scheduler.binder import Attempt, Binder, Books
-from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod
+from kube_client.logs import quoted
 from scheduler_plugins import explain, nominated
 from scheduler_plugins.framework import Decision, PluginError, Profile
 from scheduler_plugins.reuse import Memory

@@ -11,9 +11,9 @@ from cluster_model.pod import BUILT_IN_MODELS, PendingPod
 from cluster_model.request import Rules
 from cluster_model.state import TERMINAL, ClusterState
 from cluster_model.verdict import Event
-from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import SchedulingQueue
 from kube_client.changes import Added, Change, Deleted, Modified, Synced
+from kube_client.logs import quoted
 
 log = logging.getLogger(__name__)
 

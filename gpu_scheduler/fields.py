@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
+from cluster_model import durations
 from cluster_model.verdict import BadRequest, Problem
-from gpu_scheduler import durations
 from gpu_scheduler.kube_config import documents
 from gpu_scheduler.kube_config.trees import Items, Members, Tree, plain
 

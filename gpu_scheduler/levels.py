@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 
 from cluster_model.state import ClusterState
 from gpu_scheduler.binder import Binder
-from gpu_scheduler.leadership import Leadership
 from gpu_scheduler.metrics import Levels
 from gpu_scheduler.queue import Pool, SchedulingQueue
 from kube_client.events import Counts as EventCounts
 from kube_client.events import Recorder
+from kube_client.leadership import Leadership
 from kube_client.watch import Counts
 
 

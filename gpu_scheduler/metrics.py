@@ -7,7 +7,6 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MILLISECOND_BUCKETS = tuple(0.001 * 2**n for n in range(15))
 SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
 ATTEMPT_BUCKETS = tuple(float(2**n) for n in range(5))

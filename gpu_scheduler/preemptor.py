@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from cluster_model import objects
 from cluster_model.state import ClusterState
-from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
 from kube_client import conditions, evictions
 from kube_client.client import Client
 from kube_client.errors import ApiError
+from kube_client.logs import quoted
 from scheduler_plugins.framework import Decision
 from scheduler_plugins.preemption import preempt
 from scheduler_plugins.victims import Candidate

@@ -17,13 +17,11 @@ from typing import Any
 
 from cluster_model import objects, pod
 from cluster_model.state import ClusterState
-from gpu_scheduler import server
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.config import Config
 from gpu_scheduler.config import LeaderElection as Election
 from gpu_scheduler.cycle import Cycle
 from gpu_scheduler.feed import Feed
-from gpu_scheduler.leadership import Alone, Elected, Leadership
 from gpu_scheduler.levels import Sources, read
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.preemptor import Calls, Preemptor
@@ -32,15 +30,16 @@ from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
-from gpu_scheduler.watches import Watch
-from kube_client import binding
+from kube_client import binding, server
 from kube_client.client import Client
 from kube_client.event_bodies import reporter
 from kube_client.events import Recorder
+from kube_client.leadership import Alone, Elected, Leadership
 from kube_client.lease import LeaderElector, LeaseName
 from kube_client.lease_record import Terms
 from kube_client.listing import Resource
 from kube_client.watch import Reflector
+from kube_client.watches import Watch
 from scheduler_plugins.framework import Profile
 
 log = logging.getLogger(__name__)

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Mapping
 
 from cluster_model import objects
-from gpu_scheduler.logs import quoted
 from gpu_scheduler.queue import QueuedPod, Said
 from kube_client import conditions, event_bodies
 from kube_client.client import Client
 from kube_client.conditions import Reason
 from kube_client.errors import ApiError
 from kube_client.events import Recorder
+from kube_client.logs import quoted
 
 log = logging.getLogger(__name__)
 

@@ -21,11 +21,11 @@ from cluster_model.storage_objects import (
 )
 from cluster_model.verdict import Event
 from gpu_scheduler.queue import SchedulingQueue
-from gpu_scheduler.watches import Watch
 from kube_client.changes import Added, Change, Deleted, KubeObject, Modified
 from kube_client.client import Client
 from kube_client.listing import Resource
 from kube_client.watch import Counts, Reflector
+from kube_client.watches import Watch
 
 STORAGE = "/apis/storage.k8s.io/v1"
 

@@ -2,9 +2,9 @@
 
 A process that loses the Lease stops deciding at once and stands for it again: an API server that was away must not
 end the process, and a warm standby is back sooner than a restarted one. What makes that safe is that a new term begins
-with a fresh list of the pods, and that `may_write` is asked before each binding. The holder before cannot bind any
+with a fresh list of the pods, and that `may_write` is asked before each write. The holder before cannot write any
 more by then: it stops `leaseDuration - renewDeadline` before the Lease can pass on, and a clean end gives the Lease up
-only after its last binding.
+only after its last write.
 """
 
 import asyncio

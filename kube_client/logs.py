@@ -1,4 +1,4 @@
-"""Log lines of the scheduler process: a constant message, then key=value. Configures nothing by itself."""
+"""Log lines of a process: a constant message, then key=value. Configures nothing by itself."""
 
 import logging
 import re

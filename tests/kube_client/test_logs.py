@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gpu_scheduler.logs import KeyValue, quoted
+from kube_client.logs import KeyValue, quoted
 
 
 def line(message: str, *values: object, error: bool = False) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cluster_model import objects
-from gpu_scheduler.watches import Watch
 from kube_client.changes import Added, Change, Deleted, Modified, Synced
 from kube_client.listing import Resource
 from kube_client.watch import Reflector
+from kube_client.watches import Watch
 from tests.kube_client.fake_api import FakeApi, connected
 
 PODS = "/api/v1/namespaces/ns/pods"

@@ -1,11 +1,11 @@
-"""The process's own small HTTP server: /healthz, /livez, /readyz and /metrics. It answers, and changes nothing."""
+"""A process's own small HTTP server: /healthz, /livez, /readyz and /metrics. It answers, and changes nothing."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from gpu_scheduler.metrics import CONTENT_TYPE
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Check = Callable[[], str | None]  # what is wrong; None when nothing is
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_scheduler import durations
+from cluster_model import durations
 
 
 @pytest.mark.parametrize(

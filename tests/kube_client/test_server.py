@@ -5,8 +5,8 @@ import asyncio
 import aiohttp
 import pytest
 
-from gpu_scheduler import server
 from gpu_scheduler.metrics import Levels, Metrics
+from kube_client import server
 
 
 def get(path: str, live: str | None = None, ready: str | None = None) -> tuple[int, str]:
