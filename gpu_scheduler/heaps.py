@@ -4,7 +4,7 @@ import heapq
 from typing import Any, Generic, TypeVar
 
 Member = TypeVar("Member")
-Key = tuple[float, ...]
+Key = tuple[Any, ...]  # members of one heap have keys of one form
 
 
 class Heap(Generic[Member]):

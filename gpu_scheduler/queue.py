@@ -32,6 +32,14 @@ class Pool(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """What keeps a pod out of the queues: the plugin that says so, and its words."""
+
+    plugin: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """What was last written into a pod's status about its wait."""
 
@@ -54,6 +62,7 @@ class QueuedPod:
     cured_by: frozenset[Event] = frozenset()
     rejectors: frozenset[str] = frozenset()  # the plugins of the last verdict
     missed: set[Event] = field(default_factory=set)  # events since it was popped
+    held: Held | None = None  # why it is gated
     said: Said | None = None  # the reports keep it
 
     @property
@@ -73,10 +82,36 @@ def _uncounted(_queue: str, _event: str) -> None:
     return None
 
 
+SortKey = Callable[[QueuedPod], Key]  # the lowest key is tried first; it may change only where the pod does
+PreEnqueue = Callable[[PendingPod], Held | None]  # asked before a pod enters active or backoff; None lets it in
+
+
+def priority_sort(queued: QueuedPod) -> Key:
+    """Higher priority first, then who waits longer."""
+    return (-queued.pending.pod.spec.priority, queued.timestamp)
+
+
+def scheduling_gates(pending: PendingPod) -> Held | None:
+    """Hold a pod while it has gates."""
+    gates = pending.pod.spec.scheduling_gates
+    if not gates:
+        return None
+    return Held("SchedulingGates", f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+
 class SchedulingQueue:
     """Pods without a node: each is in exactly one pool until it is bound or deleted."""
 
-    def __init__(self, backoff: Backoff, now: Callable[[], float], incoming: Incoming = _uncounted) -> None:
+    def __init__(
+        self,
+        backoff: Backoff,
+        now: Callable[[], float],
+        incoming: Incoming = _uncounted,
+        sort_key: SortKey = priority_sort,
+        pre_enqueue: PreEnqueue = scheduling_gates,
+    ) -> None:
+        self._sort_key = sort_key
+        self._pre_enqueue = pre_enqueue
         self._backoff = backoff
         self._now = now
         self._incoming = incoming
@@ -183,22 +218,19 @@ class SchedulingQueue:
     def _admit(self, pending: PendingPod) -> None:
         queued = QueuedPod(pending, self._now())
         self._pods[queued.uid] = queued
-        if pending.pod.spec.scheduling_gates:
-            queued.pool = Pool.GATED
-        else:
-            self._enter(queued, Pool.ACTIVE, "UnscheduledPodAdd")
+        self._enter(queued, Pool.ACTIVE, "UnscheduledPodAdd")
 
     def _replace(self, queued: QueuedPod, pending: PendingPod) -> None:
         changed = _asks_otherwise(queued.pending, pending)
         queued.pending = pending
         if not changed:
             return
-        if queued.pool is Pool.GATED and not pending.pod.spec.scheduling_gates:
+        if queued.pool is Pool.GATED:
             self._enter(queued, Pool.ACTIVE, "TargetPodUpdatePodSchedulingGatesEliminated")
         elif queued.pool is Pool.UNSCHEDULABLE:
             self._retry(queued, Event.POD_UPDATE)
         elif queued.pool is Pool.ACTIVE:
-            self._active.push(queued, _order(queued))
+            self._active.push(queued, self._sort_key(queued))
         elif queued in self._deciding:
             queued.missed.add(Event.POD_UPDATE)
 
@@ -222,15 +254,19 @@ class SchedulingQueue:
 
     def _enter(self, queued: QueuedPod, pool: Pool, event: str) -> None:
         self._leave(queued)
+        queued.held = self._pre_enqueue(queued.pending)
+        if queued.held is not None:
+            queued.pool = Pool.GATED
+            return
         queued.pool = pool
         if pool is Pool.ACTIVE:
             if queued.first_active is None:
                 queued.first_active = self._now()
-            self._active.push(queued, _order(queued))
+            self._active.push(queued, self._sort_key(queued))
         else:
             heap = self._backing_off if pool is Pool.BACKOFF else self._erring
             expiry = queued.timestamp + self._backoff.seconds(queued.failures)
-            heap.push(queued, (expiry, *_order(queued)))
+            heap.push(queued, (expiry, *self._sort_key(queued)))
         self._incoming("active" if pool is Pool.ACTIVE else "backoff", event)
 
     def _leave(self, queued: QueuedPod) -> None:
@@ -264,11 +300,6 @@ class SchedulingQueue:
         old = [q for q in self._pods.values() if q.pool is Pool.UNSCHEDULABLE and q.timestamp <= before]
         for queued in old:
             self._retry(queued, "UnschedulableTimeout")
-
-
-def _order(queued: QueuedPod) -> Key:
-    """Higher priority first, then who waits longer."""
-    return (-queued.pending.pod.spec.priority, queued.timestamp)
 
 
 def _asks_otherwise(old: PendingPod, new: PendingPod) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from cluster_model.verdict import Event
 from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
+from gpu_scheduler.queue import Held, Pool, QueuedPod, SchedulingQueue, scheduling_gates
 from tests.gpu_scheduler.build import Clock, pending
 
 FREED = frozenset({Event.ASSIGNED_POD_DELETE})
@@ -314,3 +314,27 @@ def test_unschedulable_pods_are_counted_by_the_plugins_that_rejected_them(queue:
     queue.reject(popped(queue), FREED, frozenset({"NodeResourcesFit", "NodePorts"}))
 
     assert queue.rejected_by() == {("NodeResourcesFit", "gpu-scheduler"): 1, ("NodePorts", "gpu-scheduler"): 1}
+
+
+def test_pods_leave_in_the_order_that_the_profile_sorts_them_by(clock: Clock) -> None:
+    queue = SchedulingQueue(Backoff(), clock, sort_key=lambda queued: (queued.pending.pod.metadata.name,))
+    for name in "cab":
+        queue.put(pending(name))
+
+    assert names(queue) == ["a", "b", "c"]
+
+
+def test_a_pod_enters_no_queue_while_a_plugin_holds_it(clock: Clock) -> None:
+    held = {"p": Held("Quota", "no quota left")}
+    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=lambda pod: held.get(pod.pod.metadata.name))
+    queue.put(pending())
+    queued = queue.get("uid-p")
+    assert (queue.pop(), pool(queue, "p"), queued and queued.held) == (None, Pool.GATED, held["p"])
+    held.clear()
+    queue.put(pending(labels={"a": "b"}))
+
+    assert names(queue) == ["p"]
+
+
+def test_gates_are_named_as_kube_scheduler_names_them() -> None:
+    assert scheduling_gates(pending(gates=["b", "a"])) == Held("SchedulingGates", "waiting for scheduling gates: [b a]")
