@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from cluster_model import (
+    capacity_type,
     deletion_cost,
     effective,
     gpu_annotations,
@@ -19,6 +20,7 @@ from cluster_model import (
     pod_volumes,
     resizing,
 )
+from cluster_model.capacity_type import Capacity
 from cluster_model.gpu_annotations import DEFAULT_RULES, FRACTION, Demand, ModelRequest, Rules
 from cluster_model.pod_terms import NO_TERMS, PodTerms
 from cluster_model.pod_volumes import NO_VOLUMES, PodVolumes
@@ -66,6 +68,7 @@ class PodRequest:
     host_ports: frozenset[HostPort] = frozenset()
     terms: PodTerms = NO_TERMS  # what it asks of the pods around it
     volumes: PodVolumes = NO_VOLUMES
+    capacity: Capacity | None = None  # what its annotation says of spot nodes
     problems: tuple[Problem, ...] = ()
     unsupported: tuple[str, ...] = ()  # paths of hard constraints that we do not implement yet
     warnings: tuple[str, ...] = ()
@@ -80,6 +83,7 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
     demand = Demand(resources.get(gpu_names.GPU, 0), _asks(resources, pod.spec))
     reading = gpu_annotations.read(annotations, demand, rules, f"{prefix}metadata")
     costs = deletion_cost.problems(annotations, f"{prefix}metadata")
+    capacity, wrong_capacity = capacity_type.read(annotations, f"{prefix}metadata")
     gpu = GpuRequest(
         units=demand.gpus,
         models=reading.models,
@@ -97,7 +101,8 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
         host_ports=frozenset(_host_ports(pod.spec)),
         terms=pod_terms.read(pod),
         volumes=pod_volumes.read(pod),
-        problems=total.problems + reading.problems + costs,
+        capacity=capacity,
+        problems=total.problems + reading.problems + costs + wrong_capacity,
         unsupported=tuple(_unsupported(pod, prefix)),
         warnings=reading.warnings,
     )

@@ -42,7 +42,8 @@ def shape(pod: PendingPod) -> Shape | None:
     spec = pod.pod.spec
     if any(volume != objects.Volume(name=volume.name) for volume in spec.volumes):
         return None
-    return msgspec.msgpack.encode(msgspec.structs.replace(spec, volumes=())), pod.request.gpu
+    asked = pod.request.gpu, pod.request.capacity
+    return msgspec.msgpack.encode(msgspec.structs.replace(spec, volumes=())), asked
 
 
 class Memory:

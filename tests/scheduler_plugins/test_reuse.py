@@ -67,3 +67,8 @@ def test_equal_pods_on_a_filling_cluster_are_decided_as_one_by_one() -> None:
 def test_pods_that_name_storage_are_never_shared() -> None:
     assert reuse.shape(build.pod("plain", gpu=1)) == reuse.shape(build.pod("other", gpu=1))
     assert reuse.shape(build.pod("plain", gpu=1)) != reuse.shape(build.pod("two", gpu=2))
+
+
+def test_pods_that_differ_in_the_capacity_that_they_ask_for_are_not_alike() -> None:
+    asking = [build.pod(gpu=1, annotations={"scheduling.gpu/capacity": word}) for word in ("spot", "on-demand", "any")]
+    assert len({reuse.shape(pod) for pod in (*asking, build.pod(gpu=1))}) == 4

@@ -48,6 +48,7 @@ def test_refusal_is_a_422_with_reason_invalid_and_without_a_patch() -> None:
         ({FRACTION: "0.001"}, 0, "must be 0.01 to 1"),
         ({FRACTION: "0.5"}, 2, "must stand with at most 1 nvidia.com/gpu"),
         ({MODEL: "A100", COST: "+5"}, 1, "must be a 32bit integer"),
+        ({"scheduling.gpu/capacity": "Spot"}, 0, "must be one of: spot, on-demand, any"),
     ],
 )
 def test_each_rule_refuses(annotations: Json, gpus: int, expected: str) -> None:
