@@ -54,13 +54,14 @@ class Filter:
 
     `refuse` may reject the pod everywhere, for what it says or names, before any node is looked at. `narrow` may
     leave nodes out that the other filters then need not judge. `run` judges all nodes. None means: nothing to say about
-    this pod.
+    this pod. `skips` says of the cluster as it is that `run` is not to be asked either about what is only supposed.
     """
 
     name: str
     run: Callable[[PendingPod, Snapshot], Verdict | None] | None = None
     refuse: Callable[[PendingPod, Snapshot], ReasonSet] | None = None
     narrow: Callable[[PendingPod], Narrowing | None] | None = None
+    skips: Callable[[PendingPod, Snapshot], bool] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
     static: bool = False  # it depends on the nodes' own objects alone, not on what pods hold
 

@@ -58,6 +58,15 @@ def refuse(pod: PendingPod, _: Snapshot) -> ReasonSet:
     return (Reason(f"parsing pod: {error}", cures(Event.POD_UPDATE)),) if error else ()
 
 
+def skips(pod: PendingPod, snapshot: Snapshot) -> bool:
+    """Say whether nobody asks for anything about the pod, nor it about others.
+
+    kube-scheduler then leaves the plugin out for that pod, also where it supposes others that wait to be there.
+    """
+    terms = pod.request.terms.affinity
+    return not (terms.near or terms.apart or _any(_kept_off(pod, snapshot), snapshot).any())
+
+
 def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     """Reject nodes that are not near what the pod must be near, or not apart in either direction."""
     terms = pod.request.terms.affinity

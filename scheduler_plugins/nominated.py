@@ -14,7 +14,8 @@ from cluster_model.pod import PendingPod
 from cluster_model.pod_terms import PodTerms
 from cluster_model.snapshot import Rows, Snapshot
 from cluster_model.state import ClusterState
-from scheduler_plugins.framework import FITS, Codes, Judged, Profile, ReasonSet, Verdict, code_type
+from scheduler_plugins import narrowing
+from scheduler_plugins.framework import FITS, Codes, Filter, Judged, Profile, ReasonSet, Verdict, code_type
 
 NO_TERMS = PodTerms()
 
@@ -22,10 +23,15 @@ Run: TypeAlias = Callable[[PendingPod, Snapshot], Verdict | None]
 
 
 def judge(pod: PendingPod, state: ClusterState, profile: Profile) -> tuple[Judged, ...]:
-    """Say which plugin rejects nodes because of those that wait there. Empty where nobody waits."""
-    known = state.snapshot().nodes.rows
-    waiting = {node: others for node, others in state.nominations.before(pod) if node in known}
-    return tuple(_Crowd.of(pod, state, waiting).judged(profile)) if waiting else ()
+    """Say which plugin rejects nodes because of those that wait there. Empty where nobody waits.
+
+    A pod that is refused before nodes are judged is not looked at: a plugin may fail to judge it.
+    """
+    snapshot = state.snapshot()
+    waiting = {node: others for node, others in state.nominations.before(pod) if node in snapshot.nodes.rows}
+    if not waiting or narrowing.refusal(pod, snapshot, profile.filters) is not None:
+        return ()
+    return tuple(_Crowd.of(pod, state, waiting).judged(profile))
 
 
 @dataclass(slots=True)
@@ -50,11 +56,14 @@ class _Crowd:
         """Yield the verdicts; each node is rejected by one plugin at most, the first that would."""
         alone = self.all_there.take(self.rows)
         for plugin in profile.filters:
-            if plugin.run is None or not self.left:
+            if plugin.run is None or not self.left or self._skipped(plugin):
                 continue
             seen = plugin.run(self.pod, alone) if plugin.row_local else self._one_by_one(plugin.run)
             if seen is not None:
                 yield (plugin.name,), self._spread_out(seen)
+
+    def _skipped(self, plugin: Filter) -> bool:
+        return plugin.skips is not None and plugin.skips(self.pod, self.state.snapshot())
 
     def _one_by_one(self, run: Run) -> Verdict | None:
         """Judge each node by itself: those who wait for another are not there."""

@@ -78,7 +78,9 @@ def _spread_scorer(name: str, weight: int, found: spread_args.Args) -> Scorer:
 
 
 def _affinity_filter(name: str, _: inter_pod_affinity.Args) -> Filter:
-    return Filter(name, inter_pod_affinity.check, inter_pod_affinity.refuse, row_local=False)
+    return Filter(
+        name, inter_pod_affinity.check, inter_pod_affinity.refuse, skips=inter_pod_affinity.skips, row_local=False
+    )
 
 
 def _affinity_scorer(name: str, weight: int, found: inter_pod_affinity.Args) -> Scorer:

@@ -20,11 +20,11 @@ class Trial:
 
     pod: PendingPod
     state: ClusterState
-    profile: Profile
     name: str
     row: Rows  # [1]
     columns: NodeColumns  # of that row
     waiting: tuple[PendingPod, ...]  # others that hold their room there
+    filters: tuple[Filter, ...]  # those that look at the pod
 
     @classmethod
     def on(cls, pod: PendingPod, state: ClusterState, profile: Profile, node: str) -> "Trial":
@@ -32,7 +32,13 @@ class Trial:
         nodes = state.snapshot().nodes
         row = np.array([nodes.rows[node]], np.intp)
         waiting = state.nominations.holding(node, pod)
-        return cls(pod, state, profile, node, row, nodes.take(row), waiting)
+        # Only those who wait bring in what a plugin that skips the pod would see.
+        asked = (
+            tuple(plugin for plugin in profile.filters if not _skips(plugin, pod, state))
+            if waiting
+            else profile.filters
+        )
+        return cls(pod, state, node, row, nodes.take(row), waiting, asked)
 
     def without(self, gone: Iterable[PendingPod]) -> Rejection | None:
         """Say why the pod would not fit without some pods of the node; None if it would."""
@@ -51,7 +57,7 @@ class Trial:
             pods=supposed.pods.take(self.row),
             storage=supposed.storage.take(self.row),
         )
-        for plugin in self.profile.filters:
+        for plugin in self.filters:
             reasons = self._reasons(plugin, supposed, alone)
             if reasons:
                 return Rejection(plugin.name, reasons)
@@ -65,3 +71,7 @@ class Trial:
         verdict = plugin.run(self.pod, seen)
         code = FITS if verdict is None else int(verdict.codes[place])
         return () if verdict is None or code == FITS else verdict.table[code - 1]
+
+
+def _skips(plugin: Filter, pod: PendingPod, state: ClusterState) -> bool:
+    return plugin.skips is not None and plugin.skips(pod, state.snapshot())

@@ -52,6 +52,17 @@ class Affinity:
             return 0
         return sum(meant(pod) for other in self.places if other.label(key) == mine for pod in other.pods)
 
+    def skips(self) -> bool:
+        """Whether the pod asks for nothing, and no pod of a topology asks to be apart from it."""
+        if required(self.pod, apart=False) or required(self.pod, apart=True):
+            return False
+        return not any(
+            place.label(term.topology_key) is not None and self.means(other, term, self.pod)
+            for place in self.places
+            for other in place.pods
+            for term in required(other, apart=True)
+        )
+
     def rejects(self, place: Place) -> list[tuple[str, bool]]:
         if not self.is_near(place):
             return [(NOT_NEAR, False)]

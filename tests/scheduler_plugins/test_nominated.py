@@ -1,18 +1,27 @@
 """A node where others wait takes a pod only if it fits with and without them; its own nomination is tried first."""
 
+from dataclasses import replace
+
 import msgspec
 from hypothesis import given
 
+from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from scheduler_plugins import nominated, registry
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision
-from tests import build, generate
+from scheduler_plugins.framework import Decision, Profile, Sampling
+from scheduler_plugins.preemption import preempt
+from tests import build, generate, oracle
+from tests.build import stored
+from tests.build_storage import claim
 from tests.generate_source import Source
+from tests.oracle_affinity import Affinity
+from tests.oracle_labels import AROUND
 from tests.unhurried import UNHURRIED
 
 PROFILE = registry.profile()
+HOSTNAME = "kubernetes.io/hostname"
 
 
 def ranked(pod: PendingPod, priority: int) -> PendingPod:
@@ -36,17 +45,26 @@ def compare(source: Source) -> bool:
     found, plain = judged(pod, state), decide(pod, state.snapshot(), PROFILE)
     if plain.refused:
         return False
+    asked = without_skipped(pod, state)
     for name in state.snapshot().names:
-        expected = crowded(state, pod, name, [one for one, node in places if node == name])
+        expected = crowded(state, pod, name, [one for one, node in places if node == name], asked)
         assert found.rejection(name) == (expected or plain.rejection(name))
     return len(found.rows) < len(plain.rows)
 
 
-def crowded(state: ClusterState, pod: PendingPod, name: str, waiting: list[PendingPod]) -> object:
+def without_skipped(pod: PendingPod, state: ClusterState) -> Profile:
+    """kube-scheduler does not come back to a plugin that had nothing to say of the cluster as it is."""
+    places = [view.place for view in oracle.views(state)]
+    if not Affinity(pod, places, AROUND, {}).skips():
+        return PROFILE
+    return replace(PROFILE, filters=tuple(one for one in PROFILE.filters if one.name != "InterPodAffinity"))
+
+
+def crowded(state: ClusterState, pod: PendingPod, name: str, waiting: list[PendingPod], asked: Profile) -> object:
     holders = [one for one in waiting if one.pod.spec.priority >= 5]
     for one in holders:
         state.assume(one, name)
-    found = decide(pod, state.snapshot(), PROFILE).rejection(name) if holders else None
+    found = decide(pod, state.snapshot(), asked).rejection(name) if holders else None
     for one in holders:
         state.forget(one.pod.metadata.uid)
     return found
@@ -91,3 +109,53 @@ def test_own_nomination_that_does_not_fit_is_passed_over() -> None:
     pod = build.raw_pod("p", gpu=1)
     status = msgspec.structs.replace(pod.status, nominated_node_name="gone")
     assert judged(PendingPod.read(msgspec.structs.replace(pod, status=status)), cluster()).node == "n1"
+
+
+def apart(name: str, node: str = "") -> PendingPod:
+    """Build a pod that is to be alone on its node."""
+    term = objects.PodAffinityTerm(topology_key=HOSTNAME, label_selector=objects.LabelSelector())
+    alone = objects.PodAffinity(required=(term,))
+    return build.pod(name, node=node, affinity=objects.Affinity(pod_anti_affinity=alone), priority=5)
+
+
+def separate() -> ClusterState:
+    state = build.state(*(build.node(name, gpus=2, labels={HOSTNAME: name}) for name in ("n1", "n2", "n3")))
+    state.nominations.set(apart("w"), "n1")
+    return state
+
+
+def test_one_that_waits_to_be_alone_keeps_nobody_off_as_long_as_nobody_asks_for_that() -> None:
+    """kube-scheduler asks InterPodAffinity once whether it has a say; those who wait are not there then."""
+    assert judged(build.pod("p", gpu=1, priority=5), separate()).node == "n1"
+
+
+def test_one_that_waits_to_be_alone_keeps_others_off_once_one_that_is_there_does() -> None:
+    state = separate()
+    state.set_pod(apart("there", "n3"))
+
+    found = judged(build.pod("p", gpu=1, priority=5), state)
+
+    assert found.node == "n2"
+    assert [found.rejection(name) is not None for name in ("n1", "n2", "n3")] == [True, False, True]
+
+
+def test_room_is_made_where_one_waits_to_be_alone_as_long_as_nobody_asks_for_that() -> None:
+    state = separate()
+    for name in ("n1", "n2", "n3"):
+        state.set_pod(build.pod(f"weak-{name}", gpu=2, node=name, priority=int(name != "n1")))
+    profile = replace(PROFILE, preemption=Sampling())
+
+    found = preempt(decide(build.pod("p", gpu=1, priority=5), state.snapshot(), profile), state, lambda _: 0)
+
+    assert found.chosen is not None
+    assert found.chosen.node == "n1"
+
+
+def test_a_pod_that_is_refused_before_nodes_are_judged_is_not_judged_by_those_who_wait() -> None:
+    """NodeVolumeLimits cannot judge another pod's claim; VolumeBinding has refused the pod before."""
+    state = stored(separate(), claim("p-data"))
+    volume = objects.Volume(name="data", ephemeral={})
+
+    found = judged(build.pod("p", priority=5, volumes=(volume,)), state)
+
+    assert (found.refused, found.rejectors) == (True, frozenset({"VolumeBinding"}))
