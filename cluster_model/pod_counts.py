@@ -43,6 +43,7 @@ class Group:
     pairs: frozenset[tuple[str, str]]
     terminating: bool
     labels: Mapping[str, str] = field(compare=False)
+    owner: str = ""  # UID of its controller
     supposed: bool = False  # no pods: what a supposition takes off the counts that leave terminating pods out
 
 
@@ -92,6 +93,20 @@ class Pods:
 
 
 @dataclass(frozen=True, slots=True)
+class Owned:
+    """The question how many pods of one controller are on each node; those on their way out do not count."""
+
+    owner: str  # UID
+
+    def hooks(self) -> Iterator[tuple[Hashable, ...]]:
+        yield (self,)
+
+    def weigh(self, kind: Group) -> Iterator[tuple[Hashable, int]]:
+        if kind.owner == self.owner and not kind.terminating and not kind.supposed:
+            yield COUNT, 1
+
+
+@dataclass(frozen=True, slots=True)
 class Concerned:
     """The question which terms of pods on nodes concern a pod, by role and topology key."""
 
@@ -133,7 +148,7 @@ class PodCounts:
         """Whether any pod on a node may have said something about others."""
         return self.at[1] > 0
 
-    def matching(self, question: Pods) -> Amounts:
+    def matching(self, question: Pods | Owned) -> Amounts:
         """Count the pods of each node that are meant."""
         found = self.groups.sums(question, self.at[0], self.most_slots).get(COUNT)
         return np.zeros(len(self.slots), np.int64) if found is None else found.take(self.slots)
@@ -223,8 +238,14 @@ class _Slots:
         return number
 
 
+def controller(meta: objects.ObjectMeta) -> str:
+    """Return the UID of a pod's controller; "" where it has none."""
+    return next((owner.uid for owner in meta.owner_references if owner.controller), "")
+
+
 def _group(meta: objects.ObjectMeta) -> Group:
-    return Group(meta.namespace, frozenset(meta.labels.items()), bool(meta.deletion_timestamp), meta.labels)
+    pairs = frozenset(meta.labels.items())
+    return Group(meta.namespace, pairs, bool(meta.deletion_timestamp), meta.labels, controller(meta))
 
 
 def _held_terms(pod: PendingPod) -> Iterator[HeldTerm]:
@@ -237,6 +258,8 @@ def _held_terms(pod: PendingPod) -> Iterator[HeldTerm]:
 
 def _group_hooks(group: Group) -> Iterator[Hashable]:
     yield (group.namespace,)
+    if group.owner:
+        yield Owned(group.owner)
     yield from group.pairs
     yield from group.labels
 

@@ -7,7 +7,7 @@ one thread.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cluster_model import node_record, objects
+from cluster_model import node_record, objects, pod_counts
 from cluster_model.budgets import BudgetTable
 from cluster_model.controller_objects import Namespace
 from cluster_model.namespaces import NamespaceTable
@@ -256,10 +256,11 @@ class ClusterState:
         return frozenset({Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE})
 
     def _relabel(self, before: PendingPod, seen: Holding) -> frozenset[Event]:
-        """Count a pod as what it is called now; one on its way out does not count for spreading."""
+        """Count a pod as what it is called now, under its controller; one on its way out counts for no spreading."""
         old, new = before.pod.metadata, seen.pod.pod.metadata
         relabelled = old.labels != new.labels
-        if relabelled or bool(old.deletion_timestamp) != bool(new.deletion_timestamp):
+        moved = pod_counts.controller(old) != pod_counts.controller(new)
+        if relabelled or moved or bool(old.deletion_timestamp) != bool(new.deletion_timestamp):
             self._pods.release(before, seen.node)
             self._pods.count(seen.pod, seen.node)
             self._touch()

@@ -33,7 +33,8 @@ def meta(source: Source) -> dict[str, Any]:
 def owner(source: Source) -> objects.OwnerReference:
     version, kind = source.of(OWNERS)
     name = source.of(("web", "db", "y", "unreadable", "gone"))
-    return objects.OwnerReference(api_version=version, kind=kind, name=name, controller=not source.seldom(6))
+    controls = not source.seldom(6)
+    return objects.OwnerReference(api_version=version, kind=kind, name=name, uid=f"uid-{name}", controller=controls)
 
 
 def selector(source: Source) -> objects.LabelSelector:

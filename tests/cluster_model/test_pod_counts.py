@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cluster_model import journal, label_selectors, objects
 from cluster_model.pod import PendingPod
-from cluster_model.pod_counts import Concerned, Pods, Role, Wanted
+from cluster_model.pod_counts import Concerned, Owned, Pods, Role, Wanted
 from cluster_model.snapshot import Snapshot
 from cluster_model.state import ClusterState
 from tests import build, generate_terms
@@ -17,6 +17,7 @@ from tests.generate_source import Source
 from tests.oracle_labels import AROUND, selector_matches
 
 NODES = ("a", "b", "c")
+OWNERS = ("uid-web", "uid-db")
 ROLES = (
     (Role.NEAR, "pod_affinity", "required"),
     (Role.APART, "pod_anti_affinity", "required"),
@@ -55,6 +56,12 @@ def asked(snapshot: Snapshot, question: Question) -> dict[str, int]:
     return dict(zip(snapshot.names, counts.tolist(), strict=True))
 
 
+def owned(pods: list[objects.Pod], owner: str) -> int:
+    """How many pods have this controller and stay."""
+    found = [one.metadata for one in pods if not one.metadata.deletion_timestamp]
+    return sum(any(ref.controller and ref.uid == owner for ref in meta.owner_references) for meta in found)
+
+
 def concerned(pods: list[objects.Pod], subject: objects.Pod) -> dict[tuple[Role, str], int]:
     """The terms of these pods that mean the subject, one by one."""
     found: dict[tuple[Role, str], int] = {}
@@ -81,6 +88,9 @@ def check(cluster: ClusterState, questions: list[Question], subject: PendingPod)
     snapshot = cluster.snapshot()
     for question in questions:
         assert asked(snapshot, question) == {name: counted(held(cluster, name), question) for name in snapshot.names}
+    for owner in OWNERS:
+        counts = dict(zip(snapshot.names, snapshot.pods.matching(Owned(owner)).tolist(), strict=True))
+        assert counts == {name: owned(held(cluster, name), owner) for name in snapshot.names}
     labels = AROUND.namespace_labels(subject.pod.metadata.namespace)
     sums = snapshot.pods.concerning(Concerned.of(subject.pod, labels))
     for row, name in enumerate(snapshot.names):
@@ -168,3 +178,25 @@ def test_a_pod_on_its_way_out_is_taken_off_spreading_in_a_trial_all_the_same() -
     )
     assert asked(supposed, (everybody, None, True)) == {"a": 1}
     assert asked(cluster.snapshot(), (everybody, None, True)) == {"a": 2}
+
+
+def test_a_pod_that_another_controller_adopts_counts_there() -> None:
+    cluster = build.state(build.node("a"))
+    for uid in ("old", "new"):
+        owner = objects.OwnerReference(uid=uid, controller=True)
+        cluster.set_pod(build.pod("p", node="a", phase="Running", meta={"owner_references": (owner,)}))
+    found = [cluster.snapshot().pods.matching(Owned(uid)).tolist() for uid in ("old", "new")]
+    cluster.remove_pod("uid-p")
+
+    assert found == [[0], [1]]
+    assert cluster.snapshot().pods.matching(Owned("new")).tolist() == [0]
+
+
+def test_a_supposed_eviction_is_taken_off_its_controllers_pods_once() -> None:
+    refs = {"owner_references": (objects.OwnerReference(uid="one", controller=True),)}
+    leaving = build.pod("l", node="a", phase="Running", meta={**refs, "deletion_timestamp": "2026-01-01T00:00:00Z"})
+    staying = build.pod("s", node="a", phase="Running", meta=refs)
+    cluster = build.state(build.node("a"), pods=[leaving, staying])
+
+    assert cluster.supposing([leaving]).pods.matching(Owned("one")).tolist() == [1]
+    assert cluster.supposing([leaving, staying]).pods.matching(Owned("one")).tolist() == [0]
