@@ -37,8 +37,10 @@ class Settings:
 class Endpoint:
     """The source that asks each pod; made by `Endpoint.open`."""
 
-    def __init__(self, session: aiohttp.ClientSession, settings: Settings, tally: Tally) -> None:
-        self._session = session
+    def __init__(
+        self, kept: aiohttp.ClientSession, fresh: aiohttp.ClientSession, settings: Settings, tally: Tally
+    ) -> None:
+        self._kept, self._fresh = kept, fresh
         self._settings = settings
         self._tally = tally
 
@@ -46,19 +48,11 @@ class Endpoint:
     @asynccontextmanager
     async def open(cls, settings: Settings, tally: Tally) -> AsyncIterator["Endpoint"]:
         """Hold the connections, which are kept from one read to the next."""
-        connector = aiohttp.TCPConnector(
-            limit=0, keepalive_timeout=2 * settings.within_seconds + 5, force_close=settings.kept_connections == 0
-        )
-        session = aiohttp.ClientSession(
-            connector=connector,
-            headers=HEADERS,
-            timeout=aiohttp.ClientTimeout(total=settings.timeout_seconds),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-        )
-        async with session:
-            yield cls(session, settings, tally)
+        idle_seconds = 2 * settings.within_seconds + 5
+        kept = aiohttp.TCPConnector(limit=0, keepalive_timeout=idle_seconds)
+        fresh = aiohttp.TCPConnector(limit=0, force_close=True)
+        async with _session(kept, settings) as first, _session(fresh, settings) as second:
+            yield cls(first, second, settings, tally)
 
     async def read(self, targets: Sequence[Target]) -> Mapping[str, Sample | None]:
         """Ask all pods, evenly over the time given; what has no usable answer by the end has None."""
@@ -98,9 +92,9 @@ class Endpoint:
         return None
 
     async def _fetch(self, address: URL, keep: bool) -> bytes | Unusable:
-        headers = {} if keep else {"Connection": "close"}
+        session = self._kept if keep else self._fresh
         try:
-            async with self._session.get(address, allow_redirects=False, headers=headers) as answer:
+            async with session.get(address, allow_redirects=False) as answer:
                 if answer.status != 200:
                     return Unusable("redirect" if 300 <= answer.status < 400 else "status")
                 return await _body(answer)
@@ -110,6 +104,18 @@ class Endpoint:
             return Unusable("refused")
         except (aiohttp.ClientError, ValueError):
             return Unusable("type")
+
+
+def _session(connector: aiohttp.TCPConnector, settings: Settings) -> aiohttp.ClientSession:
+    """Open a session that follows nothing, remembers nothing and heeds no proxy of the environment."""
+    return aiohttp.ClientSession(
+        connector=connector,
+        headers=HEADERS,
+        timeout=aiohttp.ClientTimeout(total=settings.timeout_seconds),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        trust_env=False,
+    )
 
 
 async def _body(answer: aiohttp.ClientResponse) -> bytes | Unusable:
