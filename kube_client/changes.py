@@ -8,11 +8,24 @@ import msgspec
 from cluster_model.objects import ObjectMeta
 
 
-class KubeObject(Protocol):
-    """Any struct of `cluster_model.objects` that has metadata."""
+class Metadata(Protocol):
+    """What says which object one is, and which state of it."""
 
     @property
-    def metadata(self) -> ObjectMeta: ...
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def resource_version(self) -> str: ...
+
+
+class KubeObject(Protocol):
+    """Any struct of an API object that has metadata."""
+
+    @property
+    def metadata(self) -> Metadata: ...
 
 
 T = TypeVar("T", bound=KubeObject)

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
-from cluster_model.objects import ObjectMeta
-from kube_client.changes import Added, Change, Deleted, KubeObject, Modified
+from kube_client.changes import Added, Change, Deleted, KubeObject, Metadata, Modified
 
 T = TypeVar("T", bound=KubeObject)
 Key = tuple[str, str]  # namespace, name
 
 
-def key_of(metadata: ObjectMeta) -> Key:
+def key_of(metadata: Metadata) -> Key:
     """Name an object within its kind."""
     return metadata.namespace, metadata.name
 
