@@ -37,17 +37,29 @@ class Found:
     table: tuple[Rejection, ...]
 
 
-def decide(pod: PendingPod, snapshot: Snapshot, profile: Profile, held: Iterable[Judged] = ()) -> Decision:
+def unmarked() -> None:
+    """Take no note of it."""
+
+
+def decide(
+    pod: PendingPod,
+    snapshot: Snapshot,
+    profile: Profile,
+    held: Iterable[Judged] = (),
+    judged: Callable[[], None] = unmarked,
+) -> Decision:
     """Choose a node for the pod, or say of every node why not.
 
     `held` says where others that wait leave no room for it. A node that it is nominated to is taken if it fits, else
     ties go to the first row. A single feasible node is scored like any other, so that it can be explained. Raises
-    PluginError where a plugin cannot judge the pod: that is no verdict.
+    PluginError where a plugin cannot judge the pod: that is no verdict. `judged` is told when the filters are done.
     """
     refusal = narrowing.refusal(pod, snapshot, profile.filters) if len(snapshot) else None
     if refusal is not None:
+        judged()
         return _refused(pod, snapshot, profile, refusal)
     codes, table = combine(len(snapshot), _judge(pod, snapshot, profile.filters, held))
+    judged()
     found = Found(pod, snapshot, profile, codes, table)
     return choose(found, lambda scorer, rows: scorer.run(pod, snapshot, rows))
 

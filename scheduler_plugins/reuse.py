@@ -5,7 +5,7 @@ with what it will be after one, two, … more such pods: most often that is how 
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -17,10 +17,11 @@ from cluster_model.columns import Amounts
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Rows, Snapshot, UsageColumns
 from scheduler_plugins import narrowing
-from scheduler_plugins.decide import Found, choose, combine, decide
+from scheduler_plugins.decide import Found, choose, combine, decide, unmarked
 from scheduler_plugins.framework import (
     Codes,
     Decision,
+    Filter,
     Judged,
     PluginError,
     Profile,
@@ -53,33 +54,47 @@ class Memory:
         self.profile = profile
         self._vectors: OrderedDict[Shape, _Vectors] = OrderedDict()
 
-    def decide(self, pod: PendingPod, snapshot: Snapshot, held: Sequence[Judged] = ()) -> Decision:
-        """Decide as `decide` does, from what is remembered if that can be."""
+    def decide(
+        self,
+        pod: PendingPod,
+        snapshot: Snapshot,
+        held: Sequence[Judged] = (),
+        judged: Callable[[], None] = unmarked,
+        through: Profile | None = None,
+    ) -> Decision:
+        """Decide as `decide` does, from what is remembered if that can be.
+
+        `through` is the profile in another form, the same plugins of which somebody takes the time.
+        """
+        profile = through or self.profile
         asked = None if held else shape(pod)
-        if asked is None or not len(snapshot) or self._must_look_anew(pod, snapshot):
-            return decide(pod, snapshot, self.profile, held)
+        if asked is None or not len(snapshot) or _must_look_anew(pod, snapshot, profile.filters):
+            return decide(pod, snapshot, profile, held, judged)
         try:
-            return self._up_to_date(asked, pod, snapshot).decision(pod, snapshot)
+            vectors = self._up_to_date(asked, pod, snapshot, profile)
+            judged()
+            return vectors.decision(pod, snapshot)
         except PluginError:  # of a node that would not even be scored, perhaps
-            return decide(pod, snapshot, self.profile)
+            return decide(pod, snapshot, profile, judged=judged)
 
-    def _must_look_anew(self, pod: PendingPod, snapshot: Snapshot) -> bool:
-        """Whether something beyond single rows speaks of this pod."""
-        filters = self.profile.filters
-        if narrowing.refusal(pod, snapshot, filters) or narrowing.narrowed(pod, filters):
-            return True
-        wide = (found.run for found in filters if not found.row_local and found.run is not None)
-        return any(run(pod, snapshot) is not None for run in wide)
-
-    def _up_to_date(self, asked: Shape, pod: PendingPod, snapshot: Snapshot) -> "_Vectors":
+    def _up_to_date(self, asked: Shape, pod: PendingPod, snapshot: Snapshot, profile: Profile) -> "_Vectors":
         vectors = self._vectors.get(asked)
         if vectors is None or vectors.snapshot.nodes is not snapshot.nodes:
-            vectors = self._vectors[asked] = _Vectors.of(pod, snapshot, self.profile)
+            vectors = self._vectors[asked] = _Vectors.of(pod, snapshot, profile)
             if len(self._vectors) > MOST_SHAPES:
                 self._vectors.popitem(last=False)
         self._vectors.move_to_end(asked)
+        vectors.profile = profile
         vectors.catch_up(pod, snapshot)
         return vectors
+
+
+def _must_look_anew(pod: PendingPod, snapshot: Snapshot, filters: Sequence[Filter]) -> bool:
+    """Whether something beyond single rows speaks of this pod."""
+    if narrowing.refusal(pod, snapshot, filters) or narrowing.narrowed(pod, filters):
+        return True
+    wide = (found.run for found in filters if not found.row_local and found.run is not None)
+    return any(run(pod, snapshot) is not None for run in wide)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
