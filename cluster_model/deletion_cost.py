@@ -7,6 +7,9 @@ from cluster_model.verdict import Problem
 
 ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 RULE = "must be a 32bit integer"
+# On a pod template, or as a label of a namespace: whether the cost of such pods is kept up to date.
+SWITCH = "scheduling.gpu/deletion-cost"
+SWITCH_RULE = "must be on or off"
 
 _FORM = re.compile(r"0|[1-9][0-9]*|-[0-9]+")
 _LONGEST = 10  # digits of 2147483648
@@ -21,6 +24,14 @@ def parse(text: str) -> int:
     if not -(2**31) <= cost < 2**31:
         raise ValueError(RULE)
     return cost
+
+
+def switched(annotations: Mapping[str, str], namespace_labels: Mapping[str, str]) -> bool | None:
+    """Say what a pod wishes, else its namespace; None where neither says on or off."""
+    for said in (annotations.get(SWITCH), namespace_labels.get(SWITCH)):
+        if said in ("on", "off"):
+            return said == "on"
+    return None
 
 
 def problems(annotations: Mapping[str, str], at: str = "metadata") -> tuple[Problem, ...]:

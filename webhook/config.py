@@ -5,15 +5,13 @@ Reads no file and no environment.
 
 import contextlib
 import dataclasses
-import typing
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
 
-from cluster_model import deletion_cost
+from cluster_model import deletion_cost, settings_tree
 from cluster_model.verdict import BadRequest, Problem
 
 Policy = Literal["Allow", "Deny"]
@@ -21,8 +19,6 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=256)]
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
-
-_Tree = TypeVar("_Tree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +87,7 @@ def read(text: str) -> Config:
         data = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise BadRequest(Problem("configuration", " ".join(str(error).split()), "must be YAML")) from error
-    return _tree(Config, {} if data is None else data, "")
-
-
-def _tree(kind: type[_Tree], data: Any, path: str) -> _Tree:
-    prefix = f"{path}." if path else ""
-    if not isinstance(data, dict):
-        raise BadRequest(Problem(path or "configuration", data, "must be a mapping"))
-    fields = {_camel(field.name): field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    _refuse_unknown(data, fields, prefix)
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return kind(**{fields[key]: _value(hints[fields[key]], value, prefix + key) for key, value in data.items()})
-
-
-def _refuse_unknown(data: dict[Any, Any], known: Iterable[str], prefix: str) -> None:
-    names = ", ".join(sorted(known))
-    problems = [
-        Problem(f"{prefix}{key}", data[key], f"unknown key, known are {names}") for key in data if key not in known
-    ]
-    if problems:
-        raise BadRequest(*problems)
-
-
-def _value(kind: Any, value: Any, path: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _tree(typing.cast(type[Any], kind), value, path)
-    try:
-        return msgspec.convert(_as_number(kind, value), kind)
-    except msgspec.ValidationError as error:
-        raise BadRequest(Problem(path, value, str(error).replace("Expected", "expected", 1))) from error
+    return settings_tree.read(Config, {} if data is None else data, before=_as_number)
 
 
 def _as_number(kind: Any, value: Any) -> Any:
@@ -128,8 +96,3 @@ def _as_number(kind: Any, value: Any) -> Any:
         with contextlib.suppress(ValueError):
             return deletion_cost.parse(value)
     return value
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(word.capitalize() for word in tail)

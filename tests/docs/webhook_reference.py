@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from cluster_model import deletion_cost, gpu_annotations, gpu_models, node_facts, node_labels
+from cluster_model import deletion_cost, gpu_annotations, gpu_models, node_facts, node_labels, settings_tree
 from tests.docs.markdown import code, paragraph, table
 from webhook import config
 
@@ -88,7 +88,7 @@ def _is_label(value: object) -> bool:
 def _fields(kind: type[Any], values: Any, path: str) -> Iterator[list[str]]:
     hints, remarks = typing.get_type_hints(kind, include_extras=True), comments(kind)
     for field in dataclasses.fields(kind):
-        name = config._camel(field.name)
+        name = settings_tree.camel(field.name)
         value, where = getattr(values, field.name), f"{path}.{name}".lstrip(".")
         if dataclasses.is_dataclass(value):
             yield from _fields(type(value), value, where)
