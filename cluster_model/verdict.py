@@ -23,9 +23,18 @@ class Event(StrEnum):
     NODE_FEATURE = "NodeUpdateNodeDeclaredFeature"
     ASSIGNED_POD_ADD = "AssignedPodAdd"
     ASSIGNED_POD_DELETE = "AssignedPodDelete"
-    ASSIGNED_POD_UPDATE = "AssignedPodUpdate"
     ASSIGNED_POD_LABEL = "AssignedPodUpdatePodLabel"
-    POD_UPDATE = "TargetPodUpdate"
+    ASSIGNED_POD_SCALE_DOWN = "AssignedPodUpdatePodScaleDown"
+    ASSIGNED_POD_SCALE_UP = "AssignedPodUpdatePodScaleUp"
+    ASSIGNED_POD_GATES = "AssignedPodUpdatePodSchedulingGatesEliminated"
+    ASSIGNED_POD_TOLERATION = "AssignedPodUpdatePodToleration"
+    ASSIGNED_POD_UPDATE = "AssignedPodUpdate"  # of nothing of the kinds above
+    POD_LABEL = "TargetPodUpdatePodLabel"  # these are about the pod itself that waits
+    POD_SCALE_DOWN = "TargetPodUpdatePodScaleDown"
+    POD_SCALE_UP = "TargetPodUpdatePodScaleUp"
+    POD_GATES = "TargetPodUpdatePodSchedulingGatesEliminated"
+    POD_TOLERATION = "TargetPodUpdatePodToleration"
+    POD_UPDATE = "TargetPodUpdate"  # of nothing of the kinds above; as a cure: any of them
     VOLUME_ADD = "PersistentVolumeAdd"
     VOLUME_UPDATE = "PersistentVolumeUpdate"
     CLAIM_ADD = "PersistentVolumeClaimAdd"
@@ -38,6 +47,9 @@ class Event(StrEnum):
     CAPACITY_ADD = "storage.k8s.io/CSIStorageCapacityAdd"
     CAPACITY_UPDATE = "storage.k8s.io/CSIStorageCapacityUpdate"
     ATTACHMENT_DELETE = "storage.k8s.io/VolumeAttachmentDelete"
+
+
+OWN_UPDATES = frozenset(event for event in Event if event.startswith("TargetPod"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ def pod(name: str = "p", **found: Any) -> objects.Pod:
         "schedulerName": found.get("scheduler", SCHEDULER),
         "nodeName": found.get("node", ""),
         "priority": found.get("priority", 0),
+        "tolerations": found.get("tolerations", []),
         "schedulingGates": [{"name": gate} for gate in found.get("gates", ())],
         "containers": [{"name": "c", "resources": {"limits": limits, "requests": limits}}],
         "volumes": [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in found.get("claims", ())],
