@@ -1,6 +1,7 @@
 """What tests of the sources share: targets, a tally that can be read, and servers that answer as told."""
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -33,7 +34,7 @@ def target(name: str = "a", port: int = 0, ip: str = "127.0.0.1", **others: str 
 
 
 @asynccontextmanager
-async def server(answer: Answer, host: str = "127.0.0.1") -> AsyncIterator[int]:
+async def server(answer: Answer, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """A TCP server; gives its port. Connections that are still open at the end are cut."""
     open_: set[asyncio.StreamWriter] = set()
 
@@ -46,7 +47,7 @@ async def server(answer: Answer, host: str = "127.0.0.1") -> AsyncIterator[int]:
         finally:
             writer.close()
 
-    running = await asyncio.start_server(serve, host, 0)
+    running = await asyncio.start_server(serve, host, 0, ssl=tls)
     async with running:
         yield running.sockets[0].getsockname()[1]
         running.close()
