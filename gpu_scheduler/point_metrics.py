@@ -1,0 +1,133 @@
+"""How long the extension points and their plugins take, under kube-scheduler's names, labels and buckets."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from gpu_scheduler.histograms import Histograms, Series
+from scheduler_plugins import unsupported
+from scheduler_plugins.framework import Decision, Profile
+
+SAMPLED = 0.1  # the share of attempts in which each plugin's time is taken, kube-scheduler's
+POINT_BUCKETS = tuple(0.0001 * 2**n for n in range(12))
+PLUGIN_BUCKETS = tuple(0.00001 * 1.5**n for n in range(20))
+PERMIT_BUCKETS = tuple(0.001 * 2**n for n in range(15))
+SUCCESS, ERROR, SKIP, WAIT = "Success", "Error", "Skip", "Wait"
+UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"
+
+
+class PointMetrics:
+    """The series of one process."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._points = Histograms(
+            "scheduler_framework_extension_point_duration_seconds",
+            "All plugins of an extension point for one pod",
+            POINT_BUCKETS,
+            ("extension_point", "status", "profile"),
+        )
+        self._plugins = Histograms(
+            "scheduler_plugin_execution_duration_seconds",
+            "One plugin at one extension point, in a tenth of the attempts",
+            PLUGIN_BUCKETS,
+            ("plugin", "extension_point", "status"),
+        )
+        self._permits = Histograms(
+            "scheduler_permit_wait_duration_seconds",
+            "From a node to the permission to take it",
+            PERMIT_BUCKETS,
+            ("result",),
+        )
+        self._evaluations = Evaluations()
+        for collector in (self._points, self._plugins, self._permits, self._evaluations):
+            registry.register(collector)
+
+    def point(self, point: str, status: str, profile: str) -> Series:
+        """Return the series of an extension point."""
+        return self._points.series(point, status, profile)
+
+    def plugin(self, plugin: str, point: str, status: str, seconds: float) -> None:
+        """Note how long a plugin took."""
+        self._plugins.series(plugin, point, status).observe(seconds)
+
+    def waited(self, result: str, seconds: float) -> None:
+        """Note how long a pod waited for permission."""
+        self._permits.series(result).observe(seconds)
+
+    def evaluations(self, profile: Profile) -> "ProfileEvaluations":
+        """Return what counts the decisions of a profile."""
+        return self._evaluations.of(profile)
+
+
+class ProfileEvaluations:
+    """Counts the decisions of one profile; who took part in them is worked out when somebody asks."""
+
+    __slots__ = ("_filtered", "_profile", "_refused", "_scored")
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._filtered = 0
+        self._refused = 0
+        self._scored: Counter[tuple[str, ...]] = Counter()
+
+    def count(self, decision: Decision) -> None:
+        """Count one decision."""
+        if decision.refused:
+            self._refused += 1
+        else:
+            self._filtered += 1
+            if decision.scores:
+                self._scored[tuple(decision.scores)] += 1
+
+    def samples(self) -> Iterator[tuple[str, str, int]]:
+        """Yield plugin, extension point and how often it was asked there."""
+        for plugin in self._profile.filters:
+            if plugin.name != unsupported.NAME and (plugin.refuse or plugin.narrow):
+                yield plugin.name, "PreFilter", self._refused + self._filtered
+            if plugin.run:
+                yield plugin.name, "Filter", self._filtered
+        asked: Counter[str] = Counter()
+        for names, times in self._scored.items():
+            asked.update(dict.fromkeys(names, times))
+        for name, times in asked.items():
+            yield name, "Score", times
+
+    @property
+    def name(self) -> str:
+        """The profile's."""
+        return self._profile.scheduler_name
+
+
+class Evaluations(Collector):
+    """The counter of all profiles."""
+
+    def __init__(self) -> None:
+        self._profiles: list[ProfileEvaluations] = []
+
+    def of(self, profile: Profile) -> ProfileEvaluations:
+        """Return what counts for a profile."""
+        found = ProfileEvaluations(profile)
+        self._profiles.append(found)
+        return found
+
+    def describe(self) -> Iterable[Metric]:
+        """Name the family."""
+        return (self._family(),)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the family with a series for each plugin that was asked."""
+        family = self._family()
+        for found in self._profiles:
+            for plugin, point, times in found.samples():
+                if times:
+                    family.add_metric((plugin, point, found.name), times)
+        yield family
+
+    def _family(self) -> CounterMetricFamily:
+        about = "Attempts in which a plugin was asked at an extension point"
+        return CounterMetricFamily(
+            "scheduler_plugin_evaluation", about, labels=("plugin", "extension_point", "profile")
+        )
