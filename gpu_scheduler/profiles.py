@@ -26,8 +26,8 @@ def _points(plugin: object) -> frozenset[str]:
 
 
 KNOWN = Known(
-    filters=frozenset(registry.FILTERS),
-    scorers=frozenset(name for name, _ in registry.SCORERS),
+    filters=frozenset(name for name, plugin in registry.PLUGINS.items() if plugin.filter is not None),
+    scorers=frozenset(name for name, plugin in registry.PLUGINS.items() if plugin.scorer is not None),
     defaults=registry.DEFAULTS,
     points={name: _points(plugin) for name, plugin in registry.PLUGINS.items()},
 )

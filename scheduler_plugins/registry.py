@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from cluster_model.verdict import BadRequest, Problem
 from scheduler_plugins import (
     allocation_scores,
+    az_scheduler,
     balanced_allocation,
     fit_args,
     gpu_scheduler,
@@ -17,6 +18,7 @@ from scheduler_plugins import (
     inter_pod_affinity,
     node_affinity,
     node_declared_features,
+    node_less_pods,
     node_name,
     node_ports,
     node_resources_fit,
@@ -25,6 +27,7 @@ from scheduler_plugins import (
     plugin_args,
     pod_topology_spread,
     preemption,
+    spot_scheduler,
     spread_args,
     taint_toleration,
     unsupported,
@@ -52,6 +55,7 @@ class Plugin:
     scorer: BindScorer | None = None
     weight: int = 0
     post_filter: BindPostFilter | None = None
+    by_default: bool = True  # else it runs where a configuration names it
 
 
 def _taint_toleration(name: str, weight: int, _: Any) -> Scorer:
@@ -75,6 +79,19 @@ def _spread_filter(name: str, found: spread_args.Args) -> Filter:
 def _spread_scorer(name: str, weight: int, found: spread_args.Args) -> Scorer:
     run = partial(pod_topology_spread.score, defaults=spread_args.Defaults.of(found))
     return Scorer(name, weight, run, pod_topology_spread.normalise, row_local=False)
+
+
+def _spot_filter(name: str, found: spot_scheduler.Args) -> Filter:
+    return Filter(name, partial(spot_scheduler.check, marks=found.marks), static=True)
+
+
+def _spot_scorer(name: str, weight: int, found: spot_scheduler.Args) -> Scorer:
+    return Scorer(name, weight, partial(spot_scheduler.score, marks=found.marks), static=True)
+
+
+def _az_scorer(name: str, weight: int, found: az_scheduler.Args) -> Scorer:
+    run = partial(az_scheduler.score, keys=found.zone_keys)
+    return Scorer(name, weight, run, az_scheduler.normalise, row_local=False)
 
 
 def _affinity_filter(name: str, _: inter_pod_affinity.Args) -> Filter:
@@ -138,13 +155,21 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
         ),
         victims.NAME: Plugin(preemption.PreemptionArgs, post_filter=preemption.sampling),
         "NodeDeclaredFeatures": Plugin(filter=lambda name, _: Filter(name, node_declared_features.check, static=True)),
+        spot_scheduler.NAME: Plugin(spot_scheduler.Args, _spot_filter, _spot_scorer, weight=5, by_default=False),
+        az_scheduler.NAME: Plugin(az_scheduler.Args, scorer=_az_scorer, weight=3, by_default=False),
+        node_less_pods.NAME: Plugin(
+            filter=lambda name, _: Filter(name, node_less_pods.check),
+            scorer=lambda name, weight, _: Scorer(name, weight, node_less_pods.score),
+            weight=1,
+            by_default=False,
+        ),
     }
 )
-FILTERS: tuple[str, ...] = tuple(name for name, plugin in PLUGINS.items() if plugin.filter is not None)  # in order
-SCORERS: tuple[tuple[str, int], ...] = tuple(
-    (name, plugin.weight) for name, plugin in PLUGINS.items() if plugin.scorer is not None
+DEFAULTS: tuple[tuple[str, int], ...] = tuple(
+    (name, plugin.weight) for name, plugin in PLUGINS.items() if plugin.by_default
 )
-DEFAULTS: tuple[tuple[str, int], ...] = tuple((name, plugin.weight) for name, plugin in PLUGINS.items())
+FILTERS: tuple[str, ...] = tuple(name for name, _ in DEFAULTS if PLUGINS[name].filter is not None)  # in order
+SCORERS: tuple[tuple[str, int], ...] = tuple(pair for pair in DEFAULTS if PLUGINS[pair[0]].scorer is not None)
 
 
 def profile(
@@ -162,7 +187,8 @@ def profile(
     named = dict.fromkeys((*filters, *(name for name, _ in scorers), *args))
     bound = {name: _args(name, args.get(name, {}), paths.get(name, f"args[{name}]")) for name in named}
     chosen = (_bind_filter(name, bound[name]) for name in filters)
-    first = Filter(unsupported.NAME, refuse=lambda pod, _: unsupported.refuse(pod))
+    heeds = spot_scheduler.NAME in (*filters, *(name for name, _ in scorers))
+    first = Filter(unsupported.NAME, refuse=lambda pod, _: unsupported.refuse(pod, heeds))
     scored = (_bind_scorer(name, weight, bound[name]) for name, weight in scorers)
     binding = bound.get(volume_binding.NAME) if volume_binding.NAME in filters else None
     wait = binding.bind_timeout_seconds if isinstance(binding, volume_binding.BindingArgs) else None
@@ -181,14 +207,16 @@ def _args(name: str, found: Mapping[str, Any], path: str) -> plugin_args.Args:
 def _bind_filter(name: str, found: plugin_args.Args) -> Filter:
     bind = PLUGINS[name].filter
     if bind is None:
-        raise BadRequest(Problem("filters", name, f"must be a filter: {', '.join(FILTERS)}"))
+        known = (other for other, plugin in PLUGINS.items() if plugin.filter is not None)
+        raise BadRequest(Problem("filters", name, f"must be a filter: {', '.join(known)}"))
     return bind(name, found)
 
 
 def _bind_scorer(name: str, weight: int, found: plugin_args.Args) -> Scorer:
     bind = PLUGINS[name].scorer
     if bind is None:
-        raise BadRequest(Problem("scorers", name, f"must be a scorer: {', '.join(name for name, _ in SCORERS)}"))
+        known = (other for other, plugin in PLUGINS.items() if plugin.scorer is not None)
+        raise BadRequest(Problem("scorers", name, f"must be a scorer: {', '.join(known)}"))
     return bind(name, weight, found)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster_model.columns import Amounts, Mask, sealed
+from cluster_model.interning import Interned
 from cluster_model.snapshot import NodeColumns, Rows
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -48,11 +49,11 @@ class Domains:
 
 def domains(nodes: NodeColumns, key: str) -> Domains:
     """Return the domains of a label key."""
-    return nodes.remembered(("topology", key), lambda: _domains(nodes, key))
+    return nodes.remembered(("topology", key), lambda: named(nodes.label(key)))
 
 
-def _domains(nodes: NodeColumns, key: str) -> Domains:
-    column = nodes.label(key)
+def named(column: Interned[str | None]) -> Domains:
+    """Return the domains that a column names; None where a node is in none."""
     absent, empty = column.places.get(None), column.places.get("")
     numbers = column.numbers.astype(np.intp)
     present: Mask = np.ones(len(numbers), np.bool_)

@@ -9,7 +9,7 @@ from scheduler_plugins import registry
 from scheduler_plugins.framework import Profile
 from tests.differential.documents import SCHEDULER_NAME, Document
 
-OURS_ALONE = ("GPUScheduler", "GPUTopologyPlugin")
+OURS_ALONE = ("GPUScheduler", "GPUTopologyPlugin", "SpotScheduler", "AZScheduler", "NodeLessPods")
 ELSEWHERE = ("DefaultPreemption",)  # it neither filters nor scores; see `preempting`
 # In kube-scheduler's order of filters, with its default weight; 0 where a plugin does not score.
 WEIGHTS: Mapping[str, int] = {

@@ -26,6 +26,10 @@ that stands twice ends the process with exit code 2, and every problem is printe
 would not load is refused in its words; `gpu-scheduler config check` says just that, and starts nothing. A field without
 a default here has no setting behind it.
 """
+ABOUT_PLUGINS = """
+They run by default, in this order; the first filter that rejects a node speaks for it. Only where a configuration names
+them run: {names}.
+"""
 ABOUT_POINTS = """
 `profiles[].plugins` has a list `enabled` (`name`, `weight`) and a list `disabled` (`name`, or `*`) for each of:
 {points}. They are merged with the defaults by kube-scheduler's rules.
@@ -72,12 +76,13 @@ def plugins() -> list[str]:
         does = [word for word, bound in work.items() if bound is not None]
         weight = str(plugin.weight) if plugin.scorer is not None else ""
         rows.append([code(name), ", ".join(does), weight, _about(name)])
+    named = [pair for pair in registry.PLUGINS.items() if not pair[1].by_default]
     points = ", ".join(map(code, (*plugin_sets.POINTS, "multiPoint")))
     builtin = [[code(name), code(point)] for name, point in plugin_sets.BUILT_IN.items()]
     return [
         "## Plugins",
         "",
-        *paragraph("All run by default, in this order; the first filter that rejects a node speaks for it."),
+        *paragraph(ABOUT_PLUGINS.format(names=", ".join(code(name) for name, _ in named))),
         *table(["name", "does", "default weight", "what"], rows),
         *paragraph(ABOUT_POINTS.format(points=points)),
         *paragraph("Part of the process, accepted at their own point, never replaced:"),
@@ -179,6 +184,8 @@ def _form(kind: Any) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, tuple) and any(isinstance(each, msgspec.Struct) for each in value):
         return str(msgspec.to_builtins(list(value))).replace("'", "")  # as YAML would have it
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
     return "" if value in (None, (), msgspec.NODEFAULT) or isinstance(value, msgspec.Struct) else str(value)
 
 
