@@ -96,7 +96,7 @@ class Cycle:
             self._books.metrics.preempted(room.victims)
         sentence = explain.sentence(decision) + room.suffix
         seconds = self._now() - started
-        self._books.queue.reject(queued, decision.cured_by, decision.rejectors)
+        self._books.queue.reject(queued, decision.cures)
         self._books.reports.failed(queued, "Unschedulable", sentence, room.nominated)
         meta = queued.pending.pod.metadata
         self._books.metrics.ended("unschedulable", queued.pending.pod.spec.scheduler_name, seconds)

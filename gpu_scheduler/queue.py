@@ -5,7 +5,7 @@ failed), unschedulable (waits for an event that could cure its rejection) and ga
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -59,8 +59,8 @@ class QueuedPod:
     rejections: int = 0
     errors: int = 0  # in a row
     first_active: float | None = None
-    cured_by: frozenset[Event] = frozenset()
-    rejectors: frozenset[str] = frozenset()  # the plugins of the last verdict
+    # Of the last verdict: the plugins, with what each says could cure it.
+    cures: Mapping[str, frozenset[Event]] = field(default_factory=dict)
     missed: set[Event] = field(default_factory=set)  # events since it was popped
     held: Held | None = None  # why it is gated
     said: Said | None = None  # the reports keep it
@@ -68,6 +68,11 @@ class QueuedPod:
     @property
     def uid(self) -> str:
         return self.pending.pod.metadata.uid
+
+    @property
+    def cured_by(self) -> frozenset[Event]:
+        """All events that could cure the last verdict."""
+        return frozenset(event for events in self.cures.values() for event in events)
 
     @property
     def failures(self) -> int:
@@ -138,7 +143,7 @@ class SchedulingQueue:
     def rejected_by(self) -> Counter[tuple[str, str]]:
         """Count the unschedulable pods by the plugins that rejected them and their scheduler's name."""
         waiting = [queued for queued in self._pods.values() if queued.pool is Pool.UNSCHEDULABLE]
-        return Counter((name, q.pending.pod.spec.scheduler_name) for q in waiting for name in q.rejectors)
+        return Counter((name, q.pending.pod.spec.scheduler_name) for q in waiting for name in q.cures)
 
     def put(self, pending: PendingPod) -> None:
         """Take in a pod without a node, or the newer form of one that is here."""
@@ -170,14 +175,21 @@ class SchedulingQueue:
         """Note that the pod has its node and is being bound: no event matters to it from here."""
         self._deciding.pop(queued, None)
 
-    def reject(self, queued: QueuedPod, cured_by: frozenset[Event], rejectors: frozenset[str] = frozenset()) -> None:
-        """Park a pod that fits nowhere until a cure comes; one that came during the attempt counts."""
+    def reject(self, queued: QueuedPod, cures: Mapping[str, frozenset[Event]]) -> None:
+        """Park a pod that fits nowhere until a cure comes; one that came during the attempt counts.
+
+        `cures` are the plugins that rejected it, with the events that each says could cure that. Without any there was
+        nothing to reject: the pod is tried again after a while, as if a call had failed.
+        """
+        if not cures:
+            self.fail(queued)
+            return
         if not self._ended(queued):
             return
         queued.rejections += 1
         queued.errors = 0
-        queued.cured_by, queued.rejectors = cured_by, rejectors
-        cure = next((event for event in sorted(queued.missed) if event in cured_by or event is Event.POD_UPDATE), None)
+        queued.cures = cures
+        cure = next((one for one in sorted(queued.missed) if one in queued.cured_by or one is Event.POD_UPDATE), None)
         if cure is None:
             self._park(queued, "ScheduleAttemptFailure")
         else:
@@ -188,6 +200,7 @@ class SchedulingQueue:
         if not self._ended(queued):
             return
         queued.errors += 1
+        queued.cures = {}
         self._enter(queued, Pool.ERROR_BACKOFF, "ScheduleAttemptFailure")
 
     def wake(self, events: Iterable[Event]) -> int:

@@ -135,14 +135,24 @@ class Decision:
     @property
     def rejectors(self) -> frozenset[str]:
         """The plugins that rejected some node."""
-        return frozenset(name for found, _ in self.counts() for name in (found.plugin, *found.others))
+        return frozenset(self.cures)
+
+    @property
+    def cures(self) -> Mapping[str, frozenset[Event]]:
+        """The events that could cure what each plugin says, by plugin; nothing where there is no node to reject."""
+        found: dict[str, frozenset[Event]] = {}
+        for rejection, _ in self.counts():
+            events = frozenset(event for reason in rejection.reasons for event in reason.cured_by)
+            for name in (rejection.plugin, *rejection.others):
+                found[name] = found.get(name, frozenset()) | events
+        return found
 
     @property
     def cured_by(self) -> frozenset[Event]:
         """The events after which another attempt is worth it."""
         if not len(self.snapshot):
             return frozenset({Event.NODE_ADD})
-        return frozenset(event for found, _ in self.counts() for reason in found.reasons for event in reason.cured_by)
+        return frozenset(event for events in self.cures.values() for event in events)
 
     def counts(self) -> Iterator[tuple[Rejection, int]]:
         """Yield each rejection in use with the number of nodes that got it."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cluster_model.verdict import Event
 from gpu_scheduler.queue import Pool
 from scheduler_plugins import registry
 from scheduler_plugins.framework import Filter, PluginError, Profile
@@ -90,12 +89,15 @@ def test_a_rejected_pod_is_tried_again_when_a_node_comes_that_fits() -> None:
     with_world(test)
 
 
-def test_without_nodes_a_pod_waits_for_the_first_one() -> None:
+def test_without_nodes_a_pod_is_tried_again_and_again_as_after_an_error() -> None:
     async def test(world: World) -> None:
         world.queue.put(pending())
         world.cycle.step()
         assert world.recorder.notes("FailedScheduling") == ["no nodes available to schedule pods"]
-        assert world.queue.wake({Event.NODE_ADD}) == 1
+        assert world.queue.counts()[Pool.ERROR_BACKOFF] == 1
+        world.nodes()
+        world.clock.move(2)
+        assert world.cycle.step()
 
     with_world(test)
 

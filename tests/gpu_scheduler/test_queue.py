@@ -11,6 +11,7 @@ from gpu_scheduler.queue import Held, Pool, QueuedPod, SchedulingQueue, scheduli
 from tests.gpu_scheduler.build import Clock, pending
 
 FREED = frozenset({Event.ASSIGNED_POD_DELETE})
+FITLESS = {"Plugin": FREED}
 
 
 @pytest.fixture
@@ -46,10 +47,10 @@ def rejected(queue: SchedulingQueue, name: str = "p", cured_by: frozenset[Event]
     queue.put(pending(name))
     queued = popped(queue)
     for _ in range(times - 1):
-        queue.reject(queued, cured_by)
+        queue.reject(queued, {"Plugin": cured_by})
         queue.wake(cured_by)
         queued = popped(queue)
-    queue.reject(queued, cured_by)
+    queue.reject(queued, {"Plugin": cured_by})
     return queued
 
 
@@ -66,7 +67,7 @@ def test_a_failed_pod_goes_behind_its_peers(queue: SchedulingQueue, clock: Clock
     first = popped(queue)
     queue.put(pending("b"))
     clock.move(5)
-    queue.reject(first, FREED)
+    queue.reject(first, FITLESS)
     clock.move(5)
     queue.wake(FREED)
 
@@ -123,7 +124,7 @@ def test_a_success_after_errors_forgets_them(queue: SchedulingQueue, clock: Cloc
     queue.fail(popped(queue))
     clock.move(1)
     queued = popped(queue)
-    queue.reject(queued, FREED)
+    queue.reject(queued, FITLESS)
 
     assert queued.failures == 1
     assert queued.errors == 0
@@ -144,7 +145,7 @@ def test_a_cure_that_came_during_the_attempt_is_not_lost(queue: SchedulingQueue,
     queue.put(pending())
     queued = popped(queue)
     queue.wake({event})
-    queue.reject(queued, frozenset({cure}))
+    queue.reject(queued, {"Plugin": frozenset({cure})})
 
     cured = event is cure or event is Event.POD_UPDATE
     assert pool(queue, "p") is (Pool.BACKOFF if cured else Pool.UNSCHEDULABLE)
@@ -153,7 +154,7 @@ def test_a_cure_that_came_during_the_attempt_is_not_lost(queue: SchedulingQueue,
 def test_an_event_before_the_attempt_does_not_count(queue: SchedulingQueue) -> None:
     queue.put(pending())
     queue.wake(FREED)
-    queue.reject(popped(queue), FREED)
+    queue.reject(popped(queue), FITLESS)
 
     assert pool(queue, "p") is Pool.UNSCHEDULABLE
 
@@ -221,7 +222,7 @@ def test_an_update_during_the_attempt_tries_it_again(queue: SchedulingQueue) -> 
     queue.put(pending())
     queued = popped(queue)
     queue.put(pending(labels={"a": "b"}))
-    queue.reject(queued, FREED)
+    queue.reject(queued, FITLESS)
 
     assert names(queue) == ["p"]
     assert queued.pending.pod.metadata.labels == {"a": "b"}
@@ -244,7 +245,7 @@ def test_a_removed_pod_is_gone_from_everywhere(queue: SchedulingQueue, clock: Cl
     if queued is not None and state == "error":
         queue.fail(queued)
     elif queued is not None and state != "in flight":
-        queue.reject(queued, FREED)
+        queue.reject(queued, FITLESS)
         queue.wake(FREED if state == "backoff" else set())
     queue.remove("uid-p")
     queue.wake(set(Event))
@@ -259,7 +260,7 @@ def test_an_attempt_whose_pod_was_removed_ends_in_nothing(queue: SchedulingQueue
         queue.put(pending())
         queued = popped(queue)
         queue.remove("uid-p")
-        queue.fail(queued) if end == "fail" else queue.reject(queued, FREED)
+        queue.fail(queued) if end == "fail" else queue.reject(queued, FITLESS)
         assert "uid-p" not in queue
         assert queue.pop() is None
 
@@ -311,7 +312,7 @@ def test_counts_name_every_pool(queue: SchedulingQueue) -> None:
 
 def test_unschedulable_pods_are_counted_by_the_plugins_that_rejected_them(queue: SchedulingQueue) -> None:
     queue.put(pending())
-    queue.reject(popped(queue), FREED, frozenset({"NodeResourcesFit", "NodePorts"}))
+    queue.reject(popped(queue), {"NodeResourcesFit": FREED, "NodePorts": FREED})
 
     assert queue.rejected_by() == {("NodeResourcesFit", "gpu-scheduler"): 1, ("NodePorts", "gpu-scheduler"): 1}
 

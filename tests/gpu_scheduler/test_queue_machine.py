@@ -101,7 +101,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(data=st.data(), cures=st.frozensets(EVENTS))
     def reject(self, data: st.DataObject, cures: frozenset[Event]) -> None:
         name, queued = self.landed(data)
-        self.queue.reject(queued, cures)
+        self.queue.reject(queued, {"Plugin": cures})
         pod = self.model.get(name)
         if pod is None or self.queue.get(f"uid-{name}") is not queued:
             return
