@@ -133,7 +133,7 @@ class CsiNodeDriver(ApiObject, frozen=True):
 
 
 class CsiNodeSpec(ApiObject, frozen=True):
-    drivers: tuple[CsiNodeDriver, ...] = ()
+    drivers: tuple[CsiNodeDriver, ...] | None = None  # which is what the API server writes where there is none
 
 
 class CsiNode(ApiObject, frozen=True):

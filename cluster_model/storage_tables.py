@@ -11,7 +11,7 @@ from cluster_model.storage_objects import MIGRATED_PLUGINS, CsiNode, CsiStorageC
 
 def csi_facts(node: CsiNode) -> CsiFacts:
     """Read a CSINode."""
-    drivers = node.spec.drivers
+    drivers = node.spec.drivers or ()
     return CsiFacts(
         drivers=frozenset(driver.name for driver in drivers),
         limits=frozenset((one.name, one.allocatable.count) for one in drivers if one.allocatable.count is not None),

@@ -200,14 +200,14 @@ class Volumes:
     def limited(self, place: Place) -> list[Said]:
         on = self.told.csi_node(place.node.metadata.name)
         new = self.counted(self.pod, on)
-        installed = [] if on is None else [one.name for one in on.spec.drivers]
+        installed = [] if on is None else [one.name for one in on.spec.drivers or ()]
         for driver in sorted({driver for driver, _ in new}):
             said = self.told.driver(driver)
             if said is not None and said.spec.prevent_pod_scheduling_if_missing and driver not in installed:
                 return [(f"{driver} CSI driver is not installed on the node", True)]
         held = {volume for other in place.pods for volume in self.counted(other, on)}
         there = held | set(self.attachments(place))
-        for one in () if on is None else on.spec.drivers:
+        for one in () if on is None else on.spec.drivers or ():
             more = len([volume for volume in new - held if volume[0] == one.name])
             most = one.allocatable.count
             if most is not None and more and len([each for each in there if each[0] == one.name]) + more > most:

@@ -7,7 +7,8 @@ import pytest
 
 from cluster_model.csi_migration import CsiVolume
 from cluster_model.state import ClusterState
-from cluster_model.storage_objects import SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
+from cluster_model.storage_columns import CsiFacts
+from cluster_model.storage_objects import SELECTED_NODE, CsiNode, PersistentVolume, PersistentVolumeClaim
 from cluster_model.verdict import Event
 from tests import build
 from tests import build_storage as make
@@ -51,6 +52,15 @@ def test_another_version_alone_is_no_news() -> None:
     state.storage.set_claim(make.claim())
 
     assert state.storage.set_claim(make.claim(version="2")) == set()
+
+
+def test_a_node_without_any_driver_is_read_as_the_api_server_writes_it() -> None:
+    """A list without omitempty comes as null; a node that says it has no driver is not one that says nothing."""
+    found = msgspec.json.decode(b'{"metadata": {"name": "n"}, "spec": {"drivers": null}}', type=CsiNode)
+    state = build.stored(build.state(build.node("n"), build.node("silent")), found)
+
+    assert state.snapshot().storage.csi_nodes.at(0) == CsiFacts(frozenset(), frozenset(), frozenset())
+    assert state.snapshot().storage.csi_nodes.at(1) is None
 
 
 def test_an_attachment_that_goes_makes_room() -> None:
