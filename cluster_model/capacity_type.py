@@ -60,7 +60,9 @@ def tolerates_spot(tolerations: Iterable[objects.Toleration], marks: frozenset[M
 
 def _covers(toleration: objects.Toleration, mark: Mark) -> bool:
     key, value = mark
-    if toleration.operator == "Exists":
-        # One without a key counts where it covers NoSchedule, which is what clouds put on spot nodes.
-        return toleration.key == key or (not toleration.key and toleration.effect in ("", "NoSchedule"))
-    return toleration.operator in ("", "Equal") and (toleration.key, toleration.value) == (key, value)
+    # One without a key counts where it covers NoSchedule, which is what clouds put on spot nodes.
+    if toleration.key != key and (toleration.key or toleration.effect not in ("", "NoSchedule")):
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == value
+    return toleration.operator == "Exists"
