@@ -27,18 +27,28 @@ from tests.control_plane.follower import Follower
 WORKERS = 8
 RENEW_SECONDS = 600.0  # the controller manager gives nodes an hour
 RETRY_SECONDS = 0.2
-POD_NETWORK = ipaddress.ip_network("10.128.0.0/9")
+POD_NETWORK = ipaddress.IPv4Network("10.128.0.0/9")
+LOOPBACK_NETWORK = ipaddress.IPv4Network("127.64.0.0/10")
 FINAL = (404, 409, 422)  # the object is gone, another took its name, or the API server will never take this
 
 
 class Kubelet:
-    """All nodes' kubelet; use it as a context manager. With `run_pods=False` it leaves pods alone."""
+    """All nodes' kubelet; use it as a context manager. With `run_pods=False` it leaves pods alone.
 
-    def __init__(self, kubeconfig: Path, run_pods: bool = True, renew_seconds: float = RENEW_SECONDS) -> None:
+    Each pod gets the next address of `pod_network`; in LOOPBACK_NETWORK a listener can answer for it.
+    """
+
+    def __init__(
+        self,
+        kubeconfig: Path,
+        run_pods: bool = True,
+        renew_seconds: float = RENEW_SECONDS,
+        pod_network: ipaddress.IPv4Network = POD_NETWORK,
+    ) -> None:
         self._api = Api(kubeconfig, connections=WORKERS + 2)
         self._log = logging.getLogger(__name__)
         self._names: list[str] = []
-        self._addresses = itertools.islice(POD_NETWORK.hosts(), 256, None)
+        self._addresses = itertools.islice(pod_network.hosts(), 256, None)
         self._stopping = threading.Event()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="kubelet-worker")
         self._renewer = threading.Thread(target=self._renew_leases, name="kubelet-leases", daemon=True)

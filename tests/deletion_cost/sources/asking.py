@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from deletion_cost.source import Name, Target
+from tests.control_plane.pod_endpoints import loopback_socket
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -47,7 +48,7 @@ async def server(answer: Answer, host: str = "127.0.0.1", tls: ssl.SSLContext | 
         finally:
             writer.close()
 
-    running = await asyncio.start_server(serve, host, 0, ssl=tls)
+    running = await asyncio.start_server(serve, sock=loopback_socket(host), ssl=tls)
     async with running:
         yield running.sockets[0].getsockname()[1]
         running.close()
