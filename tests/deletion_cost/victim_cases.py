@@ -73,7 +73,7 @@ def pod_document(name: str, uid: str, labels: dict[str, str], owner: str | None)
 
 def _times(random: Random) -> tuple[tuple[int, ...], int]:
     """A few moments before the present one, some a power of two of nanoseconds ago, some close by, one ahead."""
-    now = NOW * SECOND + random.randrange(SECOND)
+    now = NOW * SECOND + random.choice((0, random.randrange(SECOND)))
     moments = [(now - 2 ** random.randrange(28, 59)) // SECOND for _ in range(2)]
     moments += [moments[0] - 1, moments[0] * 2 - NOW, NOW + random.randrange(-1, 3)]
     if random.random() < 0.5:
