@@ -192,6 +192,10 @@ class Disk(ApiObject, frozen=True):
     read_only: bool = False
 
 
+class CsiVolumeSource(ApiObject, frozen=True):
+    driver: str = ""
+
+
 class Volume(ApiObject, frozen=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
@@ -204,6 +208,7 @@ class Volume(ApiObject, frozen=True):
     portworx_volume: Disk | None = None
     iscsi: Disk | None = None
     rbd: Disk | None = None
+    csi: CsiVolumeSource | None = None
 
 
 class PodOS(ApiObject, frozen=True):

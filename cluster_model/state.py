@@ -7,7 +7,7 @@ one thread.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cluster_model import node_record, objects, pod_counts
+from cluster_model import node_record, objects, pod_changes, pod_counts
 from cluster_model.budgets import BudgetTable
 from cluster_model.controller_objects import Namespace
 from cluster_model.namespaces import NamespaceTable
@@ -248,23 +248,24 @@ class ClusterState:
         same_node = held.node == seen.node
         if same_node and held.pod.request == seen.pod.request:
             self._holdings[uid] = seen
-            return _confirmed(held) | self._relabel(held.pod, seen)
-        self._release(uid)
-        self._hold(uid, seen)
-        if same_node:
-            return _confirmed(held) | {Event.ASSIGNED_POD_UPDATE}
-        return frozenset({Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE})
+            self._relabel(held.pod, seen)
+        else:
+            self._release(uid)
+            self._hold(uid, seen)
+        if held.assumed or not same_node:
+            return frozenset(
+                {Event.ASSIGNED_POD_ADD} if same_node else {Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE}
+            )
+        return NOTHING if held.pod.pod == seen.pod.pod else frozenset(pod_changes.changes(held.pod, seen.pod))
 
-    def _relabel(self, before: PendingPod, seen: Holding) -> frozenset[Event]:
+    def _relabel(self, before: PendingPod, seen: Holding) -> None:
         """Count a pod as what it is called now, under its controller; one on its way out counts for no spreading."""
         old, new = before.pod.metadata, seen.pod.pod.metadata
-        relabelled = old.labels != new.labels
-        moved = pod_counts.controller(old) != pod_counts.controller(new)
-        if relabelled or moved or bool(old.deletion_timestamp) != bool(new.deletion_timestamp):
+        moved = old.labels != new.labels or pod_counts.controller(old) != pod_counts.controller(new)
+        if moved or bool(old.deletion_timestamp) != bool(new.deletion_timestamp):
             self._pods.release(before, seen.node)
             self._pods.count(seen.pod, seen.node)
             self._touch()
-        return frozenset({Event.ASSIGNED_POD_LABEL}) if relabelled else NOTHING
 
     def _hold(self, uid: str, holding: Holding) -> None:
         self._holdings[uid] = holding
@@ -284,7 +285,3 @@ class ClusterState:
             del self._by_node[held.node]
         self._count(held.pod, held.node, -1)
         return frozenset({Event.ASSIGNED_POD_DELETE})
-
-
-def _confirmed(held: Holding) -> frozenset[Event]:
-    return frozenset({Event.ASSIGNED_POD_ADD}) if held.assumed else NOTHING

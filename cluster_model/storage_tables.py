@@ -97,9 +97,14 @@ class AttachmentTable:
         return frozenset(self._of.get(volume, ()))
 
 
+def most_bytes(found: CsiStorageCapacity) -> int | None:
+    """Return how large one volume can be: what is said of that, else all that is left; None where nothing is said."""
+    most = _bytes(found.maximum_volume_size)
+    return _bytes(found.capacity) if most is None else most
+
+
 def _read(found: CsiStorageCapacity) -> Capacity:
-    capacity, most = _bytes(found.capacity), _bytes(found.maximum_volume_size)
-    return Capacity(_selector(found.node_topology), capacity if most is None else most, capacity or 0)
+    return Capacity(_selector(found.node_topology), most_bytes(found), _bytes(found.capacity) or 0)
 
 
 def _selector(found: LabelSelector | None) -> Selector:

@@ -11,6 +11,7 @@ from cluster_model.columns import Amounts, Mask, sealed
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Rows, Snapshot
 from cluster_model.verdict import Event, Reason
+from scheduler_plugins.hints.interest import Interests, OwnersOf
 
 Codes: TypeAlias = NDArray[np.unsignedinteger]  # [node] 0 fits, k is the k-th set of reasons
 Scores: TypeAlias = Amounts  # [feasible node]
@@ -64,6 +65,7 @@ class Filter:
     skips: Callable[[PendingPod, Snapshot], bool] | None = None
     row_local: bool = True  # a node's code depends on that node's row alone
     static: bool = False  # it depends on the nodes' own objects alone, not on what pods hold
+    hints: Callable[[OwnersOf], Interests] | None = None  # None: any event that its reasons name is held for a cure
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from scheduler_plugins.framework import MAX_SCORE, Codes, ReasonSet, Scores, Ver
 
 NAME = "GPUTopologyPlugin"
 OTHER_NODE = cures(Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.NODE_LABEL, Event.POD_UPDATE)
-POD_LEFT = cures(Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_UPDATE)
+POD_LEFT = cures(Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_SCALE_DOWN)
 INSUFFICIENT = f"Insufficient {gpu_names.GPU}"
 TABLE: tuple[ReasonSet, ...] = (
     (Reason(INSUFFICIENT, OTHER_NODE | POD_LEFT),),

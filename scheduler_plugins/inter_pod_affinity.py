@@ -20,7 +20,7 @@ from scheduler_plugins.framework import MAX_SCORE, PluginError, ReasonSet, Score
 NAME = "InterPodAffinity"
 MAX_HARD_WEIGHT = 100
 
-COMMON = (Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_LABEL, Event.POD_UPDATE)
+COMMON = (Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_LABEL, Event.POD_LABEL)
 # One pod more brings nobody nearer to being alone, and one less brings no company.
 COMES = cures(*COMMON, Event.ASSIGNED_POD_ADD)
 LEAVES = cures(*COMMON, Event.ASSIGNED_POD_DELETE)
@@ -55,7 +55,7 @@ class _Nearby:
 def refuse(pod: PendingPod, _: Snapshot) -> ReasonSet:
     """Refuse a pod whose terms cannot be read."""
     error = pod.request.terms.affinity.error
-    return (Reason(f"parsing pod: {error}", cures(Event.POD_UPDATE)),) if error else ()
+    return (Reason(f"parsing pod: {error}", COMES),) if error else ()
 
 
 def skips(pod: PendingPod, snapshot: Snapshot) -> bool:

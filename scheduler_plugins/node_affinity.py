@@ -18,10 +18,10 @@ from scheduler_plugins import plugin_args, selector_errors, selectors
 from scheduler_plugins.framework import Narrowing, PluginError, ReasonSet, Scores, Verdict, cures
 
 NAME = "NodeAffinity"
-CURES = cures(Event.NODE_ADD, Event.NODE_LABEL, Event.POD_UPDATE)
+CURES = cures(Event.NODE_ADD, Event.NODE_LABEL)
 NOT_ADDED = Reason("node(s) didn't match scheduler-enforced node affinity", CURES)
 NOT_MATCHED = Reason("node(s) didn't match Pod's node affinity/selector", CURES)
-CONFLICT = Reason("pod affinity terms conflict", cures(Event.POD_UPDATE))
+CONFLICT = Reason("pod affinity terms conflict", CURES)
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -20,10 +20,11 @@ def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     wanted = pod.request.host_ports
     if not wanted:
         return None
-    return Verdict.where(snapshot.usage.ports.where(lambda held: _clash(wanted, held)), TAKEN)
+    return Verdict.where(snapshot.usage.ports.where(lambda held: clash(wanted, held)), TAKEN)
 
 
-def _clash(wanted: Iterable[HostPort], held: Iterable[HostPort]) -> bool:
+def clash(wanted: Iterable[HostPort], held: Iterable[HostPort]) -> bool:
+    """Say whether some port is wanted that is held."""
     return any(_same(one, other) for one in wanted for other in held)
 
 

@@ -12,8 +12,8 @@ from cluster_model.verdict import Event, Reason
 from scheduler_plugins.fit_args import FitArgs
 from scheduler_plugins.framework import ReasonSet, Verdict, code_type, cures
 
-NODE = cures(Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.POD_UPDATE)
-POD_LEFT = cures(Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_UPDATE)
+NODE = cures(Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.POD_SCALE_DOWN)
+POD_LEFT = cures(Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_SCALE_DOWN)
 TOO_MANY_PODS = Reason("Too many pods", NODE | POD_LEFT)
 STATES = 3
 

@@ -8,7 +8,7 @@ from scheduler_plugins.framework import Verdict, cures
 from scheduler_plugins.tolerations import tolerated
 
 NAME = "NodeUnschedulable"
-UNSCHEDULABLE = Reason("node(s) were unschedulable", cures(Event.NODE_ADD, Event.NODE_TAINT, Event.POD_UPDATE))
+UNSCHEDULABLE = Reason("node(s) were unschedulable", cures(Event.NODE_ADD, Event.NODE_TAINT, Event.POD_TOLERATION))
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 

@@ -4,6 +4,7 @@
 defaults, with the selector of its Services and its controller.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeVar
@@ -11,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster_model import objects
 from cluster_model.columns import Amounts, Mask
 from cluster_model.label_selectors import Selector
 from cluster_model.pod import PendingPod
@@ -29,9 +31,10 @@ IGNORED = -1  # the score of a node that lacks a topology
 MAX_INT32 = 2**31 - 1
 
 NODES = (Event.NODE_ADD, Event.NODE_DELETE, Event.NODE_LABEL, Event.NODE_TAINT)
+OWN = (Event.POD_LABEL, Event.POD_TOLERATION)
 PODS = (Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_LABEL, Event.ASSIGNED_POD_DELETE)
-UNEVEN = Reason("node(s) didn't match pod topology spread constraints", cures(*NODES, *PODS, Event.POD_UPDATE))
-NO_DOMAIN = Reason(f"{UNEVEN.text} (missing required label)", cures(*NODES, Event.POD_UPDATE))
+UNEVEN = Reason("node(s) didn't match pod topology spread constraints", cures(*NODES, *PODS, *OWN))
+NO_DOMAIN = Reason(f"{UNEVEN.text} (missing required label)", cures(*NODES, *OWN))
 
 
 def refuse(pod: PendingPod, _: Snapshot) -> ReasonSet:
@@ -46,7 +49,7 @@ def refuse(pod: PendingPod, _: Snapshot) -> ReasonSet:
 def check(pod: PendingPod, snapshot: Snapshot, defaults: Defaults) -> Verdict | None:
     """Reject nodes whose domain would get too far ahead of the emptiest one, and nodes in no domain."""
     spread = pod.request.terms.spread
-    constraints = spread.hard if spread.listed else _selecting(defaults.hard, pod, snapshot)
+    constraints = spread.hard if spread.listed else selecting(defaults.hard, snapshot.owners.selector, pod)
     if not constraints:
         return None
     codes = np.zeros(len(snapshot), np.uint8)
@@ -130,20 +133,20 @@ def _soft(pod: PendingPod, snapshot: Snapshot, defaults: Defaults) -> tuple[tupl
     """Return the constraints to score, and whether nodes that lack a topology are scored by the others."""
     spread = pod.request.terms.spread
     if not spread.listed:
-        return _selecting(defaults.soft, pod, snapshot), defaults.lenient
+        return selecting(defaults.soft, snapshot.owners.selector, pod), defaults.lenient
     if spread.soft_error:
         at = "calculating preScoreState: obtaining pod's soft topology spread constraints"
         raise PluginError(f'running PreScore plugin "{NAME}": {at}: {spread.soft_error}')
     return spread.soft, False
 
 
-def _selecting(
-    constraints: tuple[SpreadConstraint, ...], pod: PendingPod, snapshot: Snapshot
+def selecting(
+    constraints: tuple[SpreadConstraint, ...], owners_of: Callable[[objects.Pod], Selector], pod: PendingPod
 ) -> tuple[SpreadConstraint, ...]:
     """Give the default constraints the selector of the pod's owners; without one there are none."""
     if not constraints:
         return ()
-    selector = snapshot.owners.selector(pod.pod)
+    selector = owners_of(pod.pod)
     if selector.is_empty:
         return ()
     return tuple(

@@ -37,6 +37,7 @@ from scheduler_plugins import (
     volume_zone,
 )
 from scheduler_plugins.framework import Filter, Profile, Sampling, Scorer, highest_is_best, lowest_is_best
+from scheduler_plugins.hints.table import HINTS
 
 SCHEDULER_NAME = "gpu-scheduler"
 NO_ARGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
@@ -132,7 +133,9 @@ PLUGINS: Mapping[str, Plugin] = MappingProxyType(
             weight=1,
         ),
         "VolumeRestrictions": Plugin(
-            filter=lambda name, _: Filter(name, volume_restrictions.check, volume_restrictions.refuse),
+            filter=lambda name, _: Filter(
+                name, volume_restrictions.check, volume_restrictions.refuse, skips=volume_restrictions.skips
+            ),
         ),
         "NodeVolumeLimits": Plugin(filter=lambda name, _: Filter(name, node_volume_limits.check)),
         "VolumeBinding": Plugin(
@@ -172,6 +175,17 @@ FILTERS: tuple[str, ...] = tuple(name for name, _ in DEFAULTS if PLUGINS[name].f
 SCORERS: tuple[tuple[str, int], ...] = tuple(pair for pair in DEFAULTS if PLUGINS[pair[0]].scorer is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a profile is made of, as written. `paths` says where a plugin's args stand in the user's file."""
+
+    scheduler_name: str
+    filters: tuple[str, ...]
+    scorers: tuple[tuple[str, int], ...]
+    args: Mapping[str, Mapping[str, Any]]
+    paths: Mapping[str, str]
+
+
 def profile(
     scheduler_name: str = SCHEDULER_NAME,
     filters: Iterable[str] = FILTERS,
@@ -179,20 +193,24 @@ def profile(
     args: Mapping[str, Mapping[str, Any]] = NO_ARGS,
     paths: Mapping[str, str] = MappingProxyType({}),
 ) -> Profile:
-    """Build a profile from names, weights and args as written; raise BadRequest with what cannot be read.
+    """Build a profile of our own plugins; raise BadRequest with what cannot be read."""
+    return build(Wanted(scheduler_name, tuple(filters), tuple(scorers), args, paths))
 
-    `paths` says where a plugin's args stand in the user's file. What no plugin can honour is always refused.
+
+def build(wanted: Wanted, plugins: Mapping[str, Plugin] = PLUGINS) -> Profile:
+    """Build a profile from names, weights and args; raise BadRequest with what cannot be read.
+
+    What no plugin can honour is always refused.
     """
-    filters, scorers = tuple(filters), tuple(scorers)
-    named = dict.fromkeys((*filters, *(name for name, _ in scorers), *args))
-    bound = {name: _args(name, args.get(name, {}), paths.get(name, f"args[{name}]")) for name in named}
-    chosen = (_bind_filter(name, bound[name]) for name in filters)
-    heeds = spot_scheduler.NAME in (*filters, *(name for name, _ in scorers))
+    named = dict.fromkeys((*wanted.filters, *(name for name, _ in wanted.scorers), *wanted.args))
+    bound = {name: _args(name, wanted, plugins) for name in named}
+    chosen = (_bind_filter(name, bound[name], plugins) for name in wanted.filters)
+    heeds = spot_scheduler.NAME in (*wanted.filters, *(name for name, _ in wanted.scorers))
     first = Filter(unsupported.NAME, refuse=lambda pod, _: unsupported.refuse(pod, heeds))
-    scored = (_bind_scorer(name, weight, bound[name]) for name, weight in scorers)
-    binding = bound.get(volume_binding.NAME) if volume_binding.NAME in filters else None
+    scored = (_bind_scorer(name, weight, bound[name], plugins) for name, weight in wanted.scorers)
+    binding = bound.get(volume_binding.NAME) if volume_binding.NAME in wanted.filters else None
     wait = binding.bind_timeout_seconds if isinstance(binding, volume_binding.BindingArgs) else None
-    return Profile(scheduler_name, (first, *chosen), tuple(scored), bind_timeout_seconds=wait)
+    return Profile(wanted.scheduler_name, (first, *chosen), tuple(scored), bind_timeout_seconds=wait)
 
 
 def preempting(found: Profile, args: Mapping[str, Any], path: str = f"args[{victims.NAME}]") -> Profile:
@@ -200,22 +218,24 @@ def preempting(found: Profile, args: Mapping[str, Any], path: str = f"args[{vict
     return replace(found, preemption=preemption.sampling(plugin_args.decode(preemption.PreemptionArgs, args, path)))
 
 
-def _args(name: str, found: Mapping[str, Any], path: str) -> plugin_args.Args:
-    return plugin_args.decode(_plugin(name, PLUGINS).args, found, path)
+def _args(name: str, wanted: Wanted, plugins: Mapping[str, Plugin]) -> plugin_args.Args:
+    path = wanted.paths.get(name, f"args[{name}]")
+    return plugin_args.decode(_plugin(name, plugins).args, wanted.args.get(name, {}), path)
 
 
-def _bind_filter(name: str, found: plugin_args.Args) -> Filter:
-    bind = PLUGINS[name].filter
+def _bind_filter(name: str, found: plugin_args.Args, plugins: Mapping[str, Plugin]) -> Filter:
+    bind = plugins[name].filter
     if bind is None:
-        known = (other for other, plugin in PLUGINS.items() if plugin.filter is not None)
+        known = (other for other, plugin in plugins.items() if plugin.filter is not None)
         raise BadRequest(Problem("filters", name, f"must be a filter: {', '.join(known)}"))
-    return bind(name, found)
+    hints = HINTS.get(name)
+    return bind(name, found) if hints is None else replace(bind(name, found), hints=partial(hints, found))
 
 
-def _bind_scorer(name: str, weight: int, found: plugin_args.Args) -> Scorer:
-    bind = PLUGINS[name].scorer
+def _bind_scorer(name: str, weight: int, found: plugin_args.Args, plugins: Mapping[str, Plugin]) -> Scorer:
+    bind = plugins[name].scorer
     if bind is None:
-        known = (other for other, plugin in PLUGINS.items() if plugin.scorer is not None)
+        known = (other for other, plugin in plugins.items() if plugin.scorer is not None)
         raise BadRequest(Problem("scorers", name, f"must be a scorer: {', '.join(known)}"))
     return bind(name, weight, found)
 

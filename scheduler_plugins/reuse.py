@@ -41,7 +41,7 @@ MANY = 64  # from here on changed rows are only judged as they are
 def shape(pod: PendingPod) -> Shape | None:
     """Return what plugins whose results depend on one row read of a pod; None: do not share, it names storage."""
     spec = pod.pod.spec
-    if any(volume != objects.Volume(name=volume.name) for volume in spec.volumes):
+    if any(volume != objects.Volume(name=volume.name, csi=volume.csi) for volume in spec.volumes):
         return None
     asked = pod.request.gpu, pod.request.capacity
     return msgspec.msgpack.encode(msgspec.structs.replace(spec, volumes=())), asked

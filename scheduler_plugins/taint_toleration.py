@@ -8,7 +8,7 @@ from scheduler_plugins.framework import Scores, Verdict, cures
 from scheduler_plugins.tolerations import tolerated
 
 NAME = "TaintToleration"
-UNTOLERATED = Reason("node(s) had untolerated taint(s)", cures(Event.NODE_ADD, Event.NODE_TAINT, Event.POD_UPDATE))
+UNTOLERATED = Reason("node(s) had untolerated taint(s)", cures(Event.NODE_ADD, Event.NODE_TAINT, Event.POD_TOLERATION))
 HARD = ("NoSchedule", "NoExecute")
 SOFT = "PreferNoSchedule"
 

@@ -11,7 +11,7 @@ from cluster_model.verdict import Event
 from tests import build, oracle
 from tests.build import GPU, node, pod
 
-ADDED, DELETED, UPDATED = Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_UPDATE
+ADDED, DELETED, SHRUNK = Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_SCALE_DOWN
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_a_pod_may_be_assumed_on_a_node_that_has_just_gone(state: ClusterState) 
 def test_a_pod_that_asks_for_less_than_before_frees_the_difference(state: ClusterState) -> None:
     state.set_pod(pod(node="a", requests={"cpu": "8"}))
 
-    assert state.set_pod(pod(node="a", requests={"cpu": "2"})) == {UPDATED}
+    assert state.set_pod(pod(node="a", requests={"cpu": "2"})) == {SHRUNK}
     assert state.snapshot().requested("cpu")[0] == 2000
 
 

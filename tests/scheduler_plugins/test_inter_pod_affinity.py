@@ -206,7 +206,8 @@ def test_terms_that_cannot_be_read_refuse_the_pod_in_kube_schedulers_words() -> 
     text = '"Near" is not a valid label selector operator'
     decision = settled(build.state(*ZONES[:1]), pending)
     assert said(decision) == {"a": f"parsing pod: [requiredAffinityTerms: {text}, preferredAntiAffinityTerms: {text}]"}
-    assert decision.cured_by == {Event.POD_UPDATE}
+    assert Event.POD_LABEL in decision.cured_by
+    assert Event.ASSIGNED_POD_DELETE not in decision.cured_by
 
 
 def test_where_nothing_filters_they_fail_the_scoring() -> None:

@@ -153,7 +153,7 @@ def test_names_that_exclude_one_another_refuse_the_pod(cluster: Snapshot) -> Non
     decision = decide(pod(**required(term(fields=by_name("gold", "five")))), cluster, registry.profile())
 
     assert explain.sentence(decision) == "0/4 nodes are available: pod affinity terms conflict."
-    assert (set(decision.rejectors), set(decision.cured_by)) == ({"NodeAffinity"}, {Event.POD_UPDATE})
+    assert (set(decision.rejectors), set(decision.cured_by)) == ({"NodeAffinity"}, {Event.NODE_ADD, Event.NODE_LABEL})
 
 
 def test_a_node_named_twice_is_told_of_both(cluster: Snapshot) -> None:

@@ -85,7 +85,7 @@ def test_a_full_node_is_held_to_be_cured_by_eviction_whatever_its_size() -> None
 def test_what_cannot_be_freed_is_cured_by_the_node_alone() -> None:
     decision = decide(pod(requests={"cpu": "99"}), snapshot(node("a")), registry.profile())
 
-    assert decision.cured_by == {Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.POD_UPDATE}
+    assert decision.cured_by == {Event.NODE_ADD, Event.NODE_ALLOCATABLE, Event.POD_SCALE_DOWN}
 
 
 def test_a_resource_that_no_node_has_is_short_everywhere() -> None:
