@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from deletion_cost import endpoint_app
-from deletion_cost.tracker import ConnectionTracker, Span
+from deletion_cost.tracker import PATH, ConnectionTracker, Span
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -19,7 +19,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 class AsgiMiddleware:
     """Wraps an application; `path` None leaves the endpoint to a server of its own."""
 
-    def __init__(self, application: Application, tracker: ConnectionTracker, path: str | None = endpoint_app.PATH):
+    def __init__(self, application: Application, tracker: ConnectionTracker, path: str | None = PATH):
         self._application, self._tracker, self._path = application, tracker, path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

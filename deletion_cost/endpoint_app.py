@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from deletion_cost.background import Background, Leadership
 from deletion_cost.sample import Sample
+from deletion_cost.tracker import PATH, ConnectionTracker
 
 if TYPE_CHECKING:
     from http.server import HTTPServer
 
-    from deletion_cost.tracker import ConnectionTracker
-
-PATH = "/deletion-cost"
 METHODS = ("GET", "HEAD")
 _log = logging.getLogger("deletion_cost")
 _RETRY_SECONDS = 1.0
@@ -46,7 +44,7 @@ def headers(content: bytes) -> list[tuple[str, str]]:
 class EndpointServer:
     """Serves the reading on a port of its own. Of a prefork server's processes one does, the next when it ends."""
 
-    def __init__(self, tracker: "ConnectionTracker", port: int, host: str = "") -> None:
+    def __init__(self, tracker: ConnectionTracker, port: int, host: str = "") -> None:
         self._tracker, self._host, self._port = tracker, host, port
         self._leadership = Leadership(tracker, f"endpoint-{port}")
         self._server: HTTPServer | None = None
@@ -98,7 +96,7 @@ class EndpointServer:
         self._leadership.release()
 
 
-def _server(tracker: "ConnectionTracker", host: str, port: int) -> "HTTPServer":
+def _server(tracker: ConnectionTracker, host: str, port: int) -> "HTTPServer":
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):

@@ -9,8 +9,6 @@ import fcntl
 import mmap
 import os
 import stat
-import tempfile
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +53,8 @@ class OwnFile:
 
 def common_folder() -> Path:
     """Name the folder of this process group: a server's workers are in the group of the process that forked them."""
+    import tempfile  # as slow to import as all the rest
+
     shared_memory = Path("/dev/shm")
     parent = shared_memory if os.access(shared_memory, os.W_OK) else Path(tempfile.gettempdir())
     return parent / f"deletion-cost-{os.geteuid()}-{os.getpgrp()}"
@@ -127,7 +127,7 @@ def lock(path: Path) -> int | None:
 def _create(folder: Path) -> int:
     """Create this process's file; a reader that looks at it too early makes it another."""
     for _ in range(_MOST_TRIES):
-        descriptor = lock(folder / f"{uuid.uuid4().hex}{SUFFIX}")
+        descriptor = lock(folder / f"{os.urandom(16).hex()}{SUFFIX}")
         if descriptor is not None:
             return descriptor
     raise OSError(f"no file in {folder} stays")

@@ -14,13 +14,18 @@ from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from deletion_cost import process_counts, process_files
 from deletion_cost.process_counts import Counts
 from deletion_cost.process_files import OwnFile, Sum
 from deletion_cost.sample import Sample
 
+if TYPE_CHECKING:
+    from deletion_cost import asgi, wsgi
+    from deletion_cost.endpoint_app import EndpointServer
+
+PATH = "/deletion-cost"
 _log = logging.getLogger("deletion_cost")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -142,6 +147,26 @@ class ConnectionTracker:
             if self._at_exit is not None:
                 self._at_exit()
             self._forget()
+
+    def wsgi(self, application: "wsgi.Application", path: str | None = PATH) -> "wsgi.WsgiMiddleware":
+        """Count the requests of a WSGI application, and serve the reading at `path` (None: not there)."""
+        from deletion_cost.wsgi import WsgiMiddleware
+
+        return WsgiMiddleware(application, self, path)
+
+    def asgi(self, application: "asgi.Application", path: str | None = PATH) -> "asgi.AsgiMiddleware":
+        """Count an ASGI application's requests and WebSockets, and serve the reading at `path` (None: not there)."""
+        from deletion_cost.asgi import AsgiMiddleware
+
+        return AsgiMiddleware(application, self, path)
+
+    def serve(self, port: int, host: str = "") -> "EndpointServer":
+        """Serve the reading on a port of its own, from a thread; it is there even when all workers are busy."""
+        from deletion_cost.endpoint_app import EndpointServer
+
+        server = EndpointServer(self, port, host)
+        server.start()
+        return server
 
     def _begin(self, cell: int) -> tuple[Counts, float]:
         with self._lock:

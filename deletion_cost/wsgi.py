@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from deletion_cost import endpoint_app
-from deletion_cost.tracker import ConnectionTracker, Span
+from deletion_cost.tracker import PATH, ConnectionTracker, Span
 
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -17,7 +17,7 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 class WsgiMiddleware:
     """Wraps an application; `path` None leaves the endpoint to a server of its own."""
 
-    def __init__(self, application: Application, tracker: ConnectionTracker, path: str | None = endpoint_app.PATH):
+    def __init__(self, application: Application, tracker: ConnectionTracker, path: str | None = PATH):
         self._application, self._tracker, self._path = application, tracker, path
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
