@@ -31,6 +31,7 @@ class Answer:
     def __init__(self, application: Application, path: str = "/", method: str = "GET") -> None:
         environ: Environ = {
             "PATH_INFO": path,
+            "SCRIPT_NAME": "",
             "QUERY_STRING": "",
             "REQUEST_METHOD": method,
             "wsgi.file_wrapper": FileWrapper,
