@@ -27,11 +27,6 @@ def of(cost: int | None) -> Band:
     return "warm" if HIGHEST_ACTIVE < value <= CAP else "other"
 
 
-def rank(points: int) -> int:
-    """Number the band of a load, 0 for the lowest: normal, active, warm."""
-    return (points > 0) + (points > HIGHEST_ACTIVE)
-
-
 def mark(points: int) -> int:
     """Give a victim of that load its mark: the lower the load, the lower; about a sixth more load is one step.
 

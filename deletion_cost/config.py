@@ -42,7 +42,7 @@ class Budget:
     writes_per_second: PerSecond = 5
     burst: Count = 10
     # For writes that only improve on what is right already.
-    refinements_per_second: PerSecond = 0.5
+    refinements_per_second: PerSecond = 0.2
     # A smaller difference is no reason to write.
     min_change: Points = 10
     # Between two writes of one pod.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from cluster_model import objects
+from kube_client.changes import KubeObject
 from kube_client.timing import micro_time
 
 NOTE_BYTES = 1024
@@ -28,6 +29,17 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """What kind of object an event is about."""
+
+    api_version: str
+    kind: str
+
+
+POD = Kind("v1", "Pod")
+
+
+@dataclass(frozen=True, slots=True)
 class Reporter:
     """Who says it: kubectl shows the controller as From."""
 
@@ -42,13 +54,14 @@ def reporter(scheduler_name: str, hostname: str) -> Reporter:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One thing that happened to one pod at one time."""
+    """One thing that happened to one object, most often a pod, at one time."""
 
-    pod: objects.Pod
+    pod: KubeObject
     words: Words
     reporter: Reporter
     moment: datetime
     nanoseconds: int  # of the name; unique within the reporter
+    kind: Kind = POD
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,7 @@ def create_body(happened: Occurrence, series: Series | None = None) -> bytes:
         reason=words.reason,
         action=words.action,
         note=cut(words.note),
-        regarding=_Regarding(meta.name, meta.namespace, meta.uid, meta.resource_version, "Pod", "v1"),
+        regarding=_regarding(happened),
         reporting_controller=happened.reporter.controller,
         reporting_instance=happened.reporter.instance,
         series=None if series is None else _series(series),
@@ -142,6 +155,11 @@ def cut(note: str) -> str:
     if len(raw) <= NOTE_BYTES:
         return note
     return raw[: NOTE_BYTES - len(NOTE_CUT)].decode(errors="ignore") + NOTE_CUT
+
+
+def _regarding(happened: Occurrence) -> _Regarding:
+    meta, kind = happened.pod.metadata, happened.kind
+    return _Regarding(meta.name, meta.namespace, meta.uid, meta.resource_version, kind.kind, kind.api_version)
 
 
 def _series(series: Series) -> dict[str, Any]:

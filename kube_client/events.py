@@ -10,11 +10,11 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from cluster_model import objects
 from kube_client import event_bodies
+from kube_client.changes import KubeObject
 from kube_client.client import Client, Options
 from kube_client.errors import ApiError
-from kube_client.event_bodies import Occurrence, Reporter, Series, Words
+from kube_client.event_bodies import POD, Kind, Occurrence, Reporter, Series, Words
 from kube_client.timing import Backoff
 
 log = logging.getLogger(__name__)
@@ -74,9 +74,9 @@ class Recorder:
         self._last_name = 0
         self.counts = Counts()
 
-    def record(self, pod: objects.Pod, words: Words) -> None:
-        """Note that something happened now; never waits, never fails."""
-        happened = self._happened(pod, words)
+    def record(self, pod: KubeObject, words: Words, kind: Kind = POD) -> None:
+        """Note that something happened now to a pod, or to an object of another kind; never waits, never fails."""
+        happened = self._happened(pod, words, kind)
         if not words.repeats:
             self._put(happened, None)
             return
@@ -119,11 +119,11 @@ class Recorder:
             if ended:
                 del self._runs[key]
 
-    def _happened(self, pod: objects.Pod, words: Words) -> Occurrence:
+    def _happened(self, pod: KubeObject, words: Words, kind: Kind) -> Occurrence:
         now = self._client.timing.utc_now()
         # A datetime has microseconds; the names of events within one are kept apart by counting.
         self._last_name = max(self._last_name + 1, int(now.timestamp() * 1_000_000) * 1_000)
-        return Occurrence(pod, words, self._reporter, now, self._last_name)
+        return Occurrence(pod, words, self._reporter, now, self._last_name, kind)
 
     def _begin(self, key: tuple[str, Words], happened: Occurrence) -> None:
         if len(self._runs) >= self._limits.series:
@@ -213,7 +213,7 @@ class Recorder:
         self.counts.refused += 1
         meta = happened.pod.metadata
         log.warning(
-            "event not written pod=%s/%s reason=%s error=%s", meta.namespace, meta.name, happened.words.reason, error
+            "event not written object=%s/%s reason=%s error=%s", meta.namespace, meta.name, happened.words.reason, error
         )
 
 
