@@ -100,9 +100,18 @@ class Pod(ApiObject, frozen=True):
     status: PodStatus = PodStatus()
 
 
+class TemplateMeta(ApiObject, frozen=True):
+    annotations: Labels = {}
+
+
+class PodTemplate(ApiObject, frozen=True):
+    metadata: TemplateMeta = TemplateMeta()
+
+
 class ReplicaSetSpec(ApiObject, frozen=True):
     replicas: int = 1
     selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
 
 
 class ReplicaSet(ApiObject, frozen=True):
