@@ -188,7 +188,7 @@ class Binder:
         books.reports.bound(queued.pending.pod, attempt.node)
         books.metrics.ended("scheduled", attempt.profile, now - attempt.started)
         first = attempt.started if queued.first_active is None else queued.first_active
-        books.metrics.bound(queued.attempts, now - first)
+        books.metrics.bound(queued.attempts, now - first, queued.flushed)
 
     def _drop(self, attempt: Attempt) -> None:
         """The pod will never be bound by us: nothing of it stays."""

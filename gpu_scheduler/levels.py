@@ -3,15 +3,22 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 
 from cluster_model.state import ClusterState
 from gpu_scheduler.binder import Binder
 from gpu_scheduler.metrics import Levels
+from gpu_scheduler.preemptor import Preemptor
 from gpu_scheduler.queue import Pool, SchedulingQueue
+from gpu_scheduler.volume_binder import VolumeBinder
 from kube_client.events import Counts as EventCounts
 from kube_client.events import Recorder
 from kube_client.leadership import Leadership
 from kube_client.watch import Counts
+from scheduler_plugins import victims
+
+# kube-scheduler's workers. Here nothing is decided while a scrape is answered, so none is ever seen at work.
+IDLE: Mapping[str, int] = MappingProxyType({"Filter": 0, "Score": 0, "InterPodAffinity": 0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,8 @@ class Sources:
     leadership: Leadership
     recorders: Iterable[Recorder]
     reflectors: Mapping[str, Counts]  # by resource
+    preemptor: Preemptor
+    volumes: VolumeBinder
 
 
 def read(sources: Sources) -> Levels:
@@ -43,7 +52,9 @@ def read(sources: Sources) -> Levels:
             "pods": len(holdings),
             "assumed_pods": sum(held.assumed for held in holdings.values()),
         },
-        binds_in_flight=len(sources.binder),
+        in_flight={**IDLE, "binding": len(sources.binder), victims.NAME: len(sources.preemptor)},
+        preemptions=sources.preemptor.results,
+        volume_errors=sources.volumes.failures,
         leader=sources.leadership.may_write(),
         events=_sums(recorder.counts for recorder in sources.recorders),
         watches={

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -14,6 +14,9 @@ VICTIM_BUCKETS = tuple(2.0**power for power in range(7))
 QUEUES = ("active", "backoff", "unschedulable", "gated", "incomplete", "pending")
 MOST_ATTEMPTS = 15  # the label says 15+ from here
 RESULTS = ("scheduled", "unschedulable", "error")
+POD = "pod"  # the other type of what is queued, groups of pods, is not supported
+ENTITY_QUEUES = ("active", "backoff", "unschedulable", "gated")
+CREATED = "_created"  # a series beside each counter and histogram that kube-scheduler does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,10 @@ class Levels:
     pending_pods: Mapping[str, int]  # by queue
     unschedulable_pods: Mapping[tuple[str, str], int]  # by plugin and profile
     cache_size: Mapping[str, int]  # nodes, pods, assumed_pods
-    binds_in_flight: int
+    in_flight: Mapping[str, int]  # by operation
     leader: bool
+    preemptions: Mapping[str, int]  # carried out, by result
+    volume_errors: Mapping[str, int]  # by stage
     events: Mapping[str, int]  # by what became of them
     watches: Mapping[tuple[str, str], int]  # by resource and what happened
 
@@ -44,6 +49,7 @@ class Metrics:
         self._algorithm = self._histogram(
             "scheduling_algorithm_duration_seconds", "The decision alone", MILLISECOND_BUCKETS
         )
+        self._after_flush = self._counter("pod_scheduled_after_flush", "Bound pods that no event had woken in time")
         self._tries = self._histogram("pod_scheduling_attempts", "Attempts until a pod was bound", ATTEMPT_BUCKETS)
         sli = self._histogram(
             "pod_scheduling_sli_duration_seconds", "From first active to bound", SLI_BUCKETS, "attempts"
@@ -53,7 +59,11 @@ class Metrics:
         self._preemptions = self._counter("preemption_attempts", "Pods without a node that looked for room to be made")
         self._victims = self._histogram("preemption_victims", "Pods chosen to make room for one", VICTIM_BUCKETS)
         self._incoming = self._counter("queue_incoming_pods", "Pods that entered a queue", "queue", "event")
-        self._entered: dict[tuple[str, str], Counter] = {}
+        entities = ("queue", "event", "type")
+        self._incoming_entities = self._counter("queue_incoming_entities", "The same by type, pods here", *entities)
+        self._entered: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        self._counter("volume_binder_cache_requests", "Never counted, as in kube-scheduler today", "operation")
+        ProcessCollector(registry=self.registry)
         self._unreadable_facts = Counter(
             "gpu_scheduler_unreadable_node_facts",
             "Facts of a node that could not be read and count as unknown",
@@ -69,8 +79,10 @@ class Metrics:
         """Count a pod that entered a queue."""
         series = self._entered.get((queue, event))
         if series is None:
-            series = self._entered[queue, event] = self._incoming.labels(queue, event)
-        series.inc()
+            both = self._incoming.labels(queue, event), self._incoming_entities.labels(queue, event, POD)
+            series = self._entered[queue, event] = both
+        for counter in series:
+            counter.inc()
 
     def unreadable(self, label: str) -> None:
         """Count a fact of a node that could not be read."""
@@ -91,20 +103,35 @@ class Metrics:
         self._attempts[result, profile].inc()
         self._took[result, profile].observe(seconds)
 
-    def bound(self, attempts: int, seconds: float) -> None:
-        """Note how many attempts and how long a pod needed from its first moment in the active queue."""
+    def bound(self, attempts: int, seconds: float, flushed: bool = False) -> None:
+        """Note how many attempts and how long a pod needed from its first moment in the active queue.
+
+        `flushed`: it was tried again only because it had waited long.
+        """
+        if flushed:
+            self._after_flush.inc()
         self._tries.observe(attempts)
         self._sli[min(attempts, MOST_ATTEMPTS) - 1].observe(seconds)
 
     def text(self) -> bytes:
         """Write everything in Prometheus' text form."""
-        return generate_latest(self.registry)
+        return generate_latest(_WithoutCreated(self.registry))
 
     def _counter(self, name: str, about: str, *labels: str) -> Counter:
         return Counter(f"scheduler_{name}", about, labels, registry=self.registry)
 
     def _histogram(self, name: str, about: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
         return Histogram(f"scheduler_{name}", about, labels, buckets=buckets, registry=self.registry)
+
+
+class _WithoutCreated(Collector):
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._registry.collect():
+            family.samples = [sample for sample in family.samples if not sample.name.endswith(CREATED)]
+            yield family
 
 
 class _LevelCollector(Collector):
@@ -126,14 +153,18 @@ class _LevelCollector(Collector):
         for (plugin, profile), count in levels.unschedulable_pods.items():
             unschedulable.add_metric([plugin, profile], count)
         yield unschedulable
-        in_flight = {"binding": levels.binds_in_flight}
-        yield _gauge("scheduler_goroutines", "Calls in flight", "operation", in_flight)
+        entities = GaugeMetricFamily("scheduler_queued_entities", "The same by type", labels=["queue", "type"])
+        for queue in ENTITY_QUEUES:
+            entities.add_metric([queue, POD], queues[queue])
+        yield entities
+        yield _gauge("scheduler_goroutines", "Calls in flight", "operation", levels.in_flight)
+        preemptions = "scheduler_preemption_goroutines_execution"
+        yield _counter(preemptions, "Preemptions carried out", "result", levels.preemptions)
+        volumes = "scheduler_volume_scheduling_stage_error"
+        yield _counter(volumes, "Failures with the volumes of pods", "operation", levels.volume_errors)
         leader = {self._lease_name: int(levels.leader)}
         yield _gauge("leader_election_master_status", "1 where this process decides", "name", leader)
-        events = CounterMetricFamily("gpu_scheduler_events", "Events for users", labels=["outcome"])
-        for outcome, count in levels.events.items():
-            events.add_metric([outcome], count)
-        yield events
+        yield _counter("gpu_scheduler_events", "Events for users", "outcome", levels.events)
         watches = CounterMetricFamily(
             "gpu_scheduler_watches", "What happened to the watches", labels=["resource", "what"]
         )
@@ -147,3 +178,10 @@ def _gauge(name: str, about: str, label: str, values: Mapping[str, int]) -> Gaug
     for value, count in values.items():
         gauge.add_metric([value], count)
     return gauge
+
+
+def _counter(name: str, about: str, label: str, values: Mapping[str, int]) -> CounterMetricFamily:
+    counter = CounterMetricFamily(name, about, labels=[label])
+    for value, count in values.items():
+        counter.add_metric([value], count)
+    return counter

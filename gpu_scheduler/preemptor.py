@@ -6,6 +6,7 @@ The state and the queue know of it before the API server does, so that no attemp
 import asyncio
 import logging
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -60,6 +61,7 @@ class Preemptor:
         self._queue = queue
         self._reports = reports
         self._tasks: set[asyncio.Task[None]] = set()
+        self.results: Counter[str] = Counter()  # of what was carried out: success, error
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -102,6 +104,7 @@ class Preemptor:
         ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[:-1]))
         if all(ended):
             ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[-1:]))
+        self.results["success" if all(ended) else "error"] += 1
         if not all(ended):
             self._state.evicting.difference_update(victim.metadata.uid for victim in victims)
             self._queue.activate(queued.uid)

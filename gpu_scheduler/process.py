@@ -126,7 +126,8 @@ class Scheduler:
         self._pods = Watch(pods, feed.pod, news)
         self._around = Surroundings(client, state, queue, news)
         counts = {"nodes": nodes.counts, "pods": pods.counts, **self._around.counts}
-        sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts)
+        parts = self._preemptor, volumes
+        sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts, *parts)
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
         self._metrics = metrics
 

@@ -59,6 +59,7 @@ class QueuedPod:
     rejections: int = 0
     errors: int = 0  # in a row
     first_active: float | None = None
+    flushed: bool = False  # it is tried again only because it has waited long
     # Of the last verdict: the plugins, with what each says could cure it.
     cures: Mapping[str, frozenset[Event]] = field(default_factory=dict)
     missed: set[Event] = field(default_factory=set)  # events since it was popped
@@ -253,6 +254,7 @@ class SchedulingQueue:
         if queued.pool is not Pool.IN_FLIGHT:
             return False
         queued.timestamp = self._now()
+        queued.flushed = False
         return True
 
     def _retry(self, queued: QueuedPod, event: str) -> None:
@@ -270,6 +272,7 @@ class SchedulingQueue:
         queued.held = self._pre_enqueue(queued.pending)
         if queued.held is not None:
             queued.pool = Pool.GATED
+            queued.flushed = False
             return
         queued.pool = pool
         if pool is Pool.ACTIVE:
@@ -312,6 +315,7 @@ class SchedulingQueue:
     def _sweep(self, before: float) -> None:
         old = [q for q in self._pods.values() if q.pool is Pool.UNSCHEDULABLE and q.timestamp <= before]
         for queued in old:
+            queued.flushed = True
             self._retry(queued, "UnschedulableTimeout")
 
 

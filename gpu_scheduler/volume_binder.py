@@ -5,6 +5,7 @@ the watches. A write that was done is not undone when the rest fails: the next a
 """
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -61,6 +62,7 @@ class VolumeBinder:
         self._client = client
         self._state = state
         self._pacing = pacing
+        self.failures: Counter[str] = Counter()  # by stage, under kube-scheduler's names
 
     def reserve(self, decision: Decision, timeout_seconds: float | None) -> Reservation | None:
         """Reckon with the volumes that a decision rests on; None where nothing is to be bound."""
@@ -93,6 +95,13 @@ class VolumeBinder:
 
         `exists` says whether the pod still does.
         """
+        try:
+            await self._bind(made, exists)
+        except NotBound:
+            self.failures["bind"] += 1
+            raise
+
+    async def _bind(self, made: Reservation, exists: Callable[[], bool]) -> None:
         try:
             await self._write(made)
         except ApiError as error:

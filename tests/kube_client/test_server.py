@@ -15,8 +15,10 @@ def get(path: str, live: str | None = None, ready: str | None = None) -> tuple[i
         {"active": 3},
         {("NodePorts", "gpu-scheduler"): 2},
         {"nodes": 5},
-        7,
+        {"binding": 7},
         True,
+        {},
+        {},
         {"written": 4},
         {("pods", "lists"): 1},
     )
