@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from random import Random
 
@@ -41,14 +40,13 @@ class Plan:
             spec["nodeName"] = self.node
         return {"metadata": {"name": name, "labels": labels, "annotations": notes}, "spec": spec}
 
-    def status(self, pod: Json) -> Json:
-        """The patch of the created pod's status."""
+    def status(self, pod: Json, now: int) -> Json:
+        """The patch of the created pod's status; Ready times are counted back from `now`."""
         patch = pods.running(pod, "10.128.1.1")
         status = patch["status"]
         status["phase"] = self.phase
         ready = next(one for one in status["conditions"] if one["type"] == "Ready")
-        since = datetime.datetime.now(datetime.UTC).timestamp() - self.ready_seconds
-        ready |= {"status": str(self.is_ready), "lastTransitionTime": rfc3339(int(since))}
+        ready |= {"status": str(self.is_ready), "lastTransitionTime": rfc3339(now - self.ready_seconds)}
         status["containerStatuses"][0]["restartCount"] = self.restarts
         once, side = status["initContainerStatuses"]
         once["restartCount"], side["restartCount"] = 50, self.sidecar_restarts

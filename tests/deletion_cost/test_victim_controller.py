@@ -148,10 +148,13 @@ def test_the_controller_deletes_the_pods_that_we_name(api: Api) -> None:
 
 def stand_up(api: Api, sets: list[Set]) -> None:
     """Create pods in two waves, then the owners that adopt them."""
-    started = time.monotonic()
+    started = time.time()
     for wave in (0, 1):
-        time.sleep(max(0.0, started + SECONDS_BETWEEN_WAVES * wave - time.monotonic()))
-        in_parallel(partial(create_pod, api), [one for each in sets for one in pods_of(each) if one[2].wave == wave])
+        time.sleep(max(0.0, started + SECONDS_BETWEEN_WAVES * wave - time.time()))
+        in_parallel(
+            partial(create_pod, api, int(started)),
+            [one for each in sets for one in pods_of(each) if one[2].wave == wave],
+        )
     in_parallel(partial(create_owners, api), sets)
     waiting.until(lambda: Seen.now(api).all_have(full(sets)), "all pods adopted", 60, 0.5)
 
@@ -163,11 +166,11 @@ def pods_of(one: Set) -> Iterator[tuple[str, dict[str, str], Plan]]:
             yield f"{revision}-{number}", {"set": str(one.number), "revision": revision}, plan
 
 
-def create_pod(api: Api, one: tuple[str, dict[str, str], Plan]) -> None:
+def create_pod(api: Api, now: int, one: tuple[str, dict[str, str], Plan]) -> None:
     """Create a pod and say how it fares."""
     name, labels, plan = one
     created = api.post(PODS, plan.document(f"pod-{name}", labels))
-    api.patch(f"{PODS}/pod-{name}/status", plan.status(created))
+    api.patch(f"{PODS}/pod-{name}/status", plan.status(created, now))
 
 
 def create_owners(api: Api, one: Set) -> None:
