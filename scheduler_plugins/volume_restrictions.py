@@ -30,6 +30,14 @@ def refuse(pod: PendingPod, snapshot: Snapshot) -> ReasonSet:
     return ()
 
 
+def skips(pod: PendingPod, snapshot: Snapshot) -> bool:
+    """Say whether the pod names no disk and nobody uses a claim of its that is for one pod.
+
+    kube-scheduler then leaves the plugin out for that pod, also where it supposes others that wait to be there.
+    """
+    return not pod.request.volumes.disks and not _used_by_another(pod, snapshot.storage)
+
+
 def check(pod: PendingPod, snapshot: Snapshot) -> Verdict | None:
     """Reject the nodes whose pods hold a disk of the pod, and all nodes for a claim that only one pod may use."""
     volumes, storage = pod.request.volumes, snapshot.storage
