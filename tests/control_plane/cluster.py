@@ -33,11 +33,15 @@ TOKEN_SECONDS = 24 * 3600
 class ControlPlane:
     """A running Kubernetes control plane without nodes; use it as a context manager.
 
-    `api_server_args` are appended to the API server's own, so that a test can override a flag.
+    `api_server_args` are appended to the API server's own, so that a test can override a flag. Without `controllers`
+    nobody changes an object but those that a test starts.
     """
 
-    def __init__(self, binaries: Path | None = None, api_server_args: Sequence[str] = ()) -> None:
+    def __init__(
+        self, binaries: Path | None = None, api_server_args: Sequence[str] = (), controllers: bool = True
+    ) -> None:
         self._api_server_args = list(api_server_args)
+        self._controllers = controllers
         self._processes: list[Process] = []
         self._ports = Ports()
         binaries = binaries or build.control_plane()
@@ -96,10 +100,14 @@ class ControlPlane:
         self._start(components.etcd(self._at))
         api_server = self._start([*components.api_server(self._at), *self._api_server_args])
         api_server.wait_until(self.api.probe("/readyz"), "/readyz")
+        if self._controllers:
+            self._start_controllers()
+        api_server.wait_until(self.api.probe("/api/v1/namespaces/kube-node-lease"), "namespace kube-node-lease")
+
+    def _start_controllers(self) -> None:
         manager = self._start(components.controller_manager(self._at))
         manager.wait_until(self.controller_manager_api.probe("/healthz"), "/healthz")
         manager.wait_until(self.api.probe("/api/v1/namespaces/default/serviceaccounts/default"), "ServiceAccount")
-        manager.wait_until(self.api.probe("/api/v1/namespaces/kube-node-lease"), "namespace kube-node-lease")
 
     def stop(self) -> None:
         """Stop exactly what was started, last first, and remove the files."""

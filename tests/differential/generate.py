@@ -67,14 +67,14 @@ def cases(seed: int, count: int, subjects: Sequence[str] = tuple(SUBJECTS)) -> I
     return (case(seed, number, subjects) for number in range(count))
 
 
-def case(seed: int, number: int, subjects: Sequence[str] = tuple(SUBJECTS)) -> Document:
+def case(seed: int, number: int, subjects: Sequence[str] = tuple(SUBJECTS), node_prefix: str = "n") -> Document:
     """Write one case. Its plugins are configured alone, or stand among all of the default profile."""
     rng = Random(f"{seed}/{number}")
     part = PARTS[number % len(PARTS)]
     chosen = [subjects[number // len(PARTS) % len(subjects)]]
     if part != "alone":
         chosen = rng.sample(subjects, min(MIXED, len(subjects)))
-    made = world.start(rng)
+    made = world.start(rng, node_prefix)
     for subject in chosen:
         SUBJECTS[subject].generate(made)
     found = {"id": f"{seed}/{number}", "nodes": made.nodes, "pods": made.pods, "pod": made.pod, **made.others}

@@ -34,7 +34,7 @@ WEIGHTS: Mapping[str, int] = {
 def ours(configured: Document | None) -> Profile:
     """Build our profile of the same plugins, weights and args; without a list of plugins it has all that both have."""
     profile = configured["profiles"][0] if configured else {}
-    weights = dict(_enabled(profile)) or WEIGHTS
+    weights = dict(_enabled(profile)) if "plugins" in profile else WEIGHTS
     args = {entry["name"]: entry["args"] for entry in profile.get("pluginConfig", ())}
     return registry.profile(
         SCHEDULER_NAME,

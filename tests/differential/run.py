@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import tee
 
 from tests.differential.compare import Difference, differences
 from tests.differential.documents import Document
@@ -26,9 +26,16 @@ class Found:
 
 
 def compared(framework: Framework, cases: Iterable[Document]) -> Iterator[Found | None]:
-    """Yield for each case how it differs, or None."""
-    sent, kept = tee(cases)
-    for case, answer in zip(kept, framework.judge_all(sent), strict=True):
+    """Yield for each case how it differs, or None. Cases are sent ahead, from a thread of their own."""
+    sent: deque[Document] = deque()
+
+    def remembered() -> Iterator[Document]:
+        for case in cases:
+            sent.append(case)
+            yield case
+
+    for answer in framework.judge_all(remembered()):
+        case = sent.popleft()
         different = differences(case, answer)
         yield Found(case, different) if different else None
 

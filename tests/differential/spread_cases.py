@@ -48,13 +48,19 @@ def topologies(world: World) -> None:
         if world.seldom(12):
             labels.pop(HOSTNAME, None)
         if world.seldom(5):
-            one["spec"].setdefault("taints", []).append(TAINT)
+            _taint(one["spec"].setdefault("taints", []))
         if world.seldom(3):
             labels["pool"] = "a"
     if world.seldom(5):
         world.spec().setdefault("nodeSelector", {})["pool"] = "a"
     if world.seldom(3):
         world.spec().setdefault("tolerations", []).append({"key": "dedicated", "operator": "Exists"})
+
+
+def _taint(taints: list[Document]) -> None:
+    """Add a taint, of which there is one of a key and an effect."""
+    if all((one["key"], one["effect"]) != (TAINT["key"], TAINT["effect"]) for one in taints):
+        taints.append(TAINT)
 
 
 def crowd(world: World) -> None:

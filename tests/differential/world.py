@@ -55,11 +55,11 @@ class World:
         yield from self.pods
 
 
-def start(rng: Random) -> World:
+def start(rng: Random, node_prefix: str = "n") -> World:
     """Make a few nodes in zones with pods on them, and a pod that could go anywhere."""
     world = World(rng)
     for number in range(world.of(NODE_COUNTS)):
-        world.nodes.append(node(f"n{number}", labels={ZONE: world.of("ab")}))
+        world.nodes.append(node(f"{node_prefix}{number}", labels={ZONE: world.of("ab")}))
     for number in world.up_to(MOST_PODS):
         on = "gone" if world.seldom(30) else world.of(world.nodes)["metadata"]["name"]
         world.pods.append(pod(f"bound-{number}", requests(world), nodeName=on))
