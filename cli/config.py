@@ -5,7 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from gpu_scheduler import profiles
+from cluster_model.verdict import BadRequest
+from gpu_scheduler import discovery, profiles
 from gpu_scheduler.kube_config.check import Verdict
 
 STDIN = "-"
@@ -28,7 +29,13 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(args.file, error.strerror or str(error))
     except UnicodeDecodeError as error:
         return _refuse(args.file, f"not UTF-8 at byte {error.start}")
-    verdict = profiles.check(text)
+    try:
+        found = discovery.discover()
+    except BadRequest as clash:
+        return _refuse(args.file, str(clash))
+    for name, why in found.broken.items():
+        sys.stderr.write(f"gpu-scheduler config: plugin {name} cannot be imported: {why}\n")
+    verdict = profiles.check(text, found)
     sys.stdout.write(_json(verdict) if args.output == "json" else _text(args.file, verdict))
     return 0 if verdict.valid else 2
 

@@ -9,7 +9,10 @@ from pathlib import Path
 import uvloop
 
 from cluster_model.verdict import BadRequest
-from gpu_scheduler import config, process, profiles
+from gpu_scheduler import config, discovery, process, profiles
+from gpu_scheduler.extension_points import Handle
+from gpu_scheduler.waiting_pods import WaitingPods
+from gpu_scheduler.wiring import Plan
 from kube_client import logs, server
 from kube_client.credentials import BadCredentials
 
@@ -35,8 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Schedule until told to stop; 2 and nothing started when the configuration is wrong."""
     try:
-        configured = config.load(args.config, profiles.KNOWN, own_namespace(NAMESPACE_FILE))
-        built = profiles.build(configured.profiles)
+        found, handle = discovery.discover(), Handle(WaitingPods())
+        configured = config.load(args.config, profiles.known(found), own_namespace(NAMESPACE_FILE))
+        plan = Plan(profiles.assemble(configured.profiles, found, handle), handle)
     except BadRequest as refused:
         for problem in refused.problems:
             sys.stderr.write(f"{args.config}: {problem}\n")
@@ -44,11 +48,13 @@ def run(args: argparse.Namespace) -> int:
     logs.configure(args.log_level.upper())
     for text in configured.warnings:
         log.warning("configuration remark text=%s", logs.quoted(text))
+    for name, why in found.broken.items():
+        log.warning("plugin not imported plugin=%s error=%s", logs.quoted(name), logs.quoted(why))
     kubeconfig = args.kubeconfig or (Path(configured.kubeconfig) if configured.kubeconfig else None)
     gc.set_threshold(*COLLECT)
     options = process.Options(kubeconfig, args.bind_address, args.port)
     try:
-        uvloop.run(process.run(configured, built, options))
+        uvloop.run(process.run(configured, plan, options))
     except BadCredentials as problem:
         sys.stderr.write(f"gpu-scheduler run: {problem}\n")
         return 2

@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from cluster_model.state import ClusterState
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.metrics import Metrics
-from gpu_scheduler.preemptor import Preemptor
+from gpu_scheduler.placement import Placement
 from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
 from gpu_scheduler.reports import Reports
-from gpu_scheduler.volume_binder import NotBound, Reservation, VolumeBinder
+from gpu_scheduler.waiting_pods import Preempted, Rejected, WaitingPod, WaitingPods
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
 from kube_client.errors import ApiError
 from kube_client.logs import quoted
+from scheduler_plugins import explain
+from scheduler_plugins.framework import PluginError
 
 log = logging.getLogger(__name__)
 
 # Each needs a connection of its own, whose handshake costs both sides as much as several bindings. This many carry
 # 600 pods a second at a tenth of a second per answer.
 IN_FLIGHT = 64
-
-Bind = Callable[[QueuedPod, str], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Attempt:
     queued: QueuedPod
     node: str
     started: float
-    volumes: Reservation | None = None  # to be bound first
+    placement: Placement  # what the profile's plugins do with it
+    waiting: WaitingPod | None = None  # for their permission
 
     @property
     def profile(self) -> str:
@@ -57,8 +58,7 @@ class Books:
     queue: SchedulingQueue
     reports: Reports
     metrics: Metrics
-    volumes: VolumeBinder
-    preemptor: Preemptor
+    waiting: WaitingPods
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,14 @@ class Rules:
 class Binder:
     """Binds in the background; `news` is set when one has ended."""
 
-    def __init__(self, bind: Bind, books: Books, rules: Rules, news: asyncio.Event) -> None:
-        self._bind = bind
+    def __init__(self, books: Books, rules: Rules, news: asyncio.Event) -> None:
         self._books = books
         self._rules = rules
         self._news = news
         self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting: set[asyncio.Task[None]] = set()  # for volumes, which may take long: they are not in flight
+        # For permission or volumes, which may take long: they are not in flight.
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()  # plugins of pods that are bound
         self._room = asyncio.Event()
         self._room.set()
         self._bug: BaseException | None = None
@@ -91,12 +92,41 @@ class Binder:
 
     def start(self, attempt: Attempt) -> None:
         """Send the binding of an assumed pod; returns at once."""
-        if attempt.volumes is None:
-            self._take_off(asyncio.create_task(self._carry(attempt)))
-        else:
-            task = asyncio.create_task(self._carry_volumes(attempt, attempt.volumes))
-            self._waiting.add(task)
-            task.add_done_callback(self._ended)
+        if attempt.waiting is None:
+            self._books.queue.decided(attempt.queued)
+            if not attempt.placement.has_work():
+                self._take_off(asyncio.create_task(self._carry(attempt)))
+                return
+        task = asyncio.create_task(self._prepare(attempt))
+        self._waiting.add(task)
+        task.add_done_callback(self._ended)
+
+    def release(self, attempt: Attempt) -> None:
+        """Undo what was done for a pod that certainly stays unbound: its place is free."""
+        attempt.placement.unreserve()
+        self._books.queue.wake(self._books.state.forget(attempt.queued.uid))
+
+    def rejected(self, attempt: Attempt, no: Rejected) -> None:
+        """Put a pod away that a plugin does not let have its node. That the node is free again cures others, not it."""
+        queued, books = attempt.queued, self._books
+        books.queue.decided(queued)
+        self.release(attempt)
+        seconds = self._rules.now() - attempt.started
+        books.metrics.ended("unschedulable", attempt.profile, seconds)
+        if queued.pool is Pool.LEFT:
+            return
+        sentence = explain.counted(1, {no.reason.text: 1})
+        books.queue.reject(queued, {no.plugin: no.reason.cured_by})
+        books.reports.failed(queued, "Unschedulable", sentence, _no_nomination(queued))
+        log.info(
+            "pod not permitted pod=%s node=%s plugin=%s attempt=%d ms=%.3f message=%s",
+            attempt.name,
+            attempt.node,
+            quoted(no.plugin),
+            queued.attempts,
+            seconds * 1000,
+            quoted(sentence),
+        )
 
     async def room(self) -> None:
         """Wait until another binding may be in flight; raise what a binding before died of, which is a bug."""
@@ -106,16 +136,19 @@ class Binder:
             raise self._bug
 
     async def drain(self, timeout_seconds: float) -> bool:
-        """Wait for the bindings in flight, at most so long; tell whether all have ended. Nothing waits for volumes."""
+        """Wait for the bindings in flight, at most so long; tell whether all have ended. Nobody else waits on."""
         await _cancel(self._waiting)
-        if not self._tasks:
-            return True
-        _, left = await asyncio.wait(self._tasks, timeout=timeout_seconds)
-        return not left
+        ends = asyncio.get_running_loop().time() + timeout_seconds
+        # A binding that ends may leave somebody to be told.
+        while begun := self._tasks | self._telling:
+            _, left = await asyncio.wait(begun, timeout=ends - asyncio.get_running_loop().time())
+            if left:
+                return False
+        return True
 
     async def abandon(self) -> None:
         """Stop waiting for answers that have not come."""
-        await _cancel(self._tasks | self._waiting)
+        await _cancel(self._tasks | self._waiting | self._telling)
 
     def _take_off(self, task: "asyncio.Task[None]") -> None:
         self._tasks.add(task)
@@ -126,24 +159,37 @@ class Binder:
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         self._waiting.discard(task)
+        self._telling.discard(task)
         self._room.set()
         self._news.set()
         if not task.cancelled() and task.exception() is not None:
             self._bug = task.exception()
 
-    async def _carry_volumes(self, attempt: Attempt, volumes: Reservation) -> None:
-        """Bind the pod's volumes, then the pod. Until they are bound, nothing of the pod itself is in doubt."""
-        bound = False
+    async def _prepare(self, attempt: Attempt) -> None:
+        """Wait for permission, then do what comes before the binding. Until then nothing of the pod is in doubt."""
         try:
-            await self._books.volumes.bind(volumes, lambda: attempt.queued.pool is not Pool.LEFT)
-            bound = True
-        except NotBound as failure:
-            self._not_bound(attempt, failure)
-        finally:
-            if not bound:
-                self._give_back(attempt)
-        if bound:
+            if attempt.waiting is not None:
+                await self._permitted(attempt, attempt.waiting)
+            await attempt.placement.pre_bind()
+        except Rejected as no:
+            self.rejected(attempt, no)
+        except PluginError as failure:
+            self._plugin_failed(attempt, failure)
+        except BaseException:
+            self._give_back(attempt)
+            raise
+        else:
             self._take_off(asyncio.create_task(self._carry(attempt)))
+
+    async def _permitted(self, attempt: Attempt, waiting: WaitingPod) -> None:
+        try:
+            await attempt.placement.permission(waiting)
+        except Preempted as gone:
+            raise PluginError(f"waiting on permit for pod: {gone}") from gone
+        finally:
+            self._books.waiting.drop(attempt.queued.uid)
+        self._books.queue.decided(attempt.queued)
+        attempt.placement.has_work()
 
     async def _carry(self, attempt: Attempt) -> None:
         await self._books.reports.settled(attempt.queued.uid)
@@ -151,11 +197,15 @@ class Binder:
             self._give_back(attempt)
             return
         for failures in itertools.count(1):
-            outcome = await self._bind(attempt.queued, attempt.node)
-            if not isinstance(outcome, Failed) or outcome.certain:
-                self._finish(attempt, outcome)
+            try:
+                binder, outcome = await attempt.placement.bind()
+            except PluginError as failure:
+                self._plugin_failed(attempt, failure)
                 return
-            self._failed(attempt, outcome.error)
+            if not isinstance(outcome, Failed) or outcome.certain:
+                self._finish(attempt, binder, outcome)
+                return
+            self._failed(attempt, binder, outcome.error)
             if not await self._may_repeat(attempt, failures):
                 return
 
@@ -168,7 +218,7 @@ class Binder:
             if self._rules.may_write():
                 return True
 
-    def _finish(self, attempt: Attempt, outcome: Outcome) -> None:
+    def _finish(self, attempt: Attempt, binder: str, outcome: Outcome) -> None:
         match outcome:
             case Bound():
                 self._bound(attempt)
@@ -179,7 +229,7 @@ class Binder:
                 log.info("pod gone before it was bound pod=%s wanted=%s", attempt.name, attempt.node)
                 self._drop(attempt)
             case Failed(error):
-                self._failed(attempt, error)
+                self._failed(attempt, binder, error)
                 self._give_back(attempt)
 
     def _bound(self, attempt: Attempt) -> None:
@@ -189,34 +239,51 @@ class Binder:
         books.metrics.ended("scheduled", attempt.profile, now - attempt.started)
         first = attempt.started if queued.first_active is None else queued.first_active
         books.metrics.bound(queued.attempts, now - first, queued.flushed)
+        if attempt.placement.is_followed:
+            telling = asyncio.create_task(attempt.placement.post_bind())
+            self._telling.add(telling)
+            telling.add_done_callback(self._ended)
 
     def _drop(self, attempt: Attempt) -> None:
         """The pod will never be bound by us: nothing of it stays."""
         self._books.queue.remove(attempt.queued.uid)
-        self._release(attempt)
+        self.release(attempt)
 
     def _give_back(self, attempt: Attempt) -> None:
         """The pod is certainly not bound: its place is free, and it is tried again after a while."""
-        self._release(attempt)
+        self.release(attempt)
         self._books.queue.fail(attempt.queued)
 
-    def _release(self, attempt: Attempt) -> None:
-        if attempt.volumes is not None:
-            self._books.volumes.give_back(attempt.volumes)
-        self._books.queue.wake(self._books.state.forget(attempt.queued.uid))
-
-    def _failed(self, attempt: Attempt, error: ApiError) -> None:
+    def _failed(self, attempt: Attempt, binder: str, error: ApiError) -> None:
         log.warning("binding failed pod=%s node=%s error=%s", attempt.name, attempt.node, quoted(error))
-        self._say(attempt, f'running Bind plugin "DefaultBinder": {error.message or error.reason}')
+        self._say(attempt, f'running Bind plugin "{binder}": {error.message or error.reason}')
 
-    def _not_bound(self, attempt: Attempt, failure: NotBound) -> None:
-        log.warning("volumes not bound pod=%s node=%s error=%s", attempt.name, attempt.node, quoted(failure))
-        self._say(attempt, f'running PreBind plugin "VolumeBinding": {failure}')
+    def _plugin_failed(self, attempt: Attempt, failure: PluginError) -> None:
+        log.warning(
+            "plugin failed pod=%s node=%s error=%s",
+            attempt.name,
+            attempt.node,
+            quoted(failure),
+            exc_info=unforeseen(failure),
+        )
+        self._say(attempt, str(failure))
+        self._give_back(attempt)
 
     def _say(self, attempt: Attempt, message: str) -> None:
         self._books.metrics.ended("error", attempt.profile, self._rules.now() - attempt.started)
         if attempt.queued.pool is not Pool.LEFT:
-            self._books.reports.failed(attempt.queued, "SchedulerError", message)
+            self._books.reports.failed(attempt.queued, "SchedulerError", message, _no_nomination(attempt.queued))
+
+
+def _no_nomination(queued: QueuedPod) -> str | None:
+    """Take back that a pod waits for a node, if its status says so."""
+    return "" if queued.pending.pod.status.nominated_node_name else None
+
+
+def unforeseen(failure: PluginError) -> BaseException | None:
+    """Return what a plugin raised without words for users, whose trace somebody will want to read."""
+    cause = failure.__cause__
+    return None if cause is None or isinstance(cause, PluginError | Preempted) else cause
 
 
 async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:

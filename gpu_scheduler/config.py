@@ -251,6 +251,8 @@ def _plugin_config(rows: list[Fields], reading: Reading) -> tuple[dict[str, Mapp
             reading.warnings.append(f"{row.at('name')}: no effect: {plugin_sets.not_now(name)}")
         elif name in plugin_sets.BUILT_IN.keys() - reading.known.ours:
             reading.warnings.append(f"{row.at('name')}: no effect: {name} takes no args")
+        elif name in reading.known.broken:
+            reading.warnings.append(f"{row.at('name')}: no effect: {plugin_sets.unknown_rule(name, reading.known)}")
         elif name not in reading.known.ours:
             row.refuse("name", plugin_sets.unknown_rule(name, reading.known))
         elif name in args:

@@ -3,13 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from gpu_scheduler.binder import Attempt, Binder, Books
+from gpu_scheduler.binder import Attempt, Binder, Books, unforeseen
+from gpu_scheduler.framework import Framework
 from gpu_scheduler.queue import QueuedPod
+from gpu_scheduler.waiting_pods import Rejected
 from kube_client.logs import quoted
-from scheduler_plugins import explain, nominated
-from scheduler_plugins.framework import Decision, PluginError, Profile
-from scheduler_plugins.reuse import Memory
+from scheduler_plugins import explain
+from scheduler_plugins.framework import Decision, PluginError
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +24,13 @@ class Cycle:
     def __init__(
         self,
         books: Books,
-        profiles: Mapping[str, Profile],
+        frameworks: Mapping[str, Framework],
         binder: Binder,
         now: Callable[[], float],
         news: asyncio.Event,
     ) -> None:
         self._books = books
-        self._memories = {name: Memory(profile) for name, profile in profiles.items()}
+        self._frameworks = frameworks
         self._binder = binder
         self._now = now
         self._news = news
@@ -53,30 +55,25 @@ class Cycle:
             self._books.reports.deleting(queued.pending.pod)
             self._books.queue.remove(queued.uid)
             return True
-        started = self._now()
+        started, framework = self._now(), self._frameworks[queued.pending.pod.spec.scheduler_name]
         try:
-            self._settle(queued, self._decide(queued), started)
+            decision = framework.decide(queued.pending, self._books.state)
+            self._settle(queued, decision, framework, started)
         except PluginError as failed:
             self._failed(queued, failed, started)
         except Exception as bug:  # noqa: BLE001 - the outermost frame of a pod's attempt: one pod fails, not the process
             self._broken(queued, bug, started)
         return True
 
-    def _decide(self, queued: QueuedPod) -> Decision:
-        memory, state = self._memories[queued.pending.pod.spec.scheduler_name], self._books.state
-        return memory.decide(queued.pending, state.snapshot(), nominated.judge(queued.pending, state, memory.profile))
-
-    def _settle(self, queued: QueuedPod, decision: Decision, started: float) -> None:
+    def _settle(self, queued: QueuedPod, decision: Decision, framework: Framework, started: float) -> None:
         seconds = self._now() - started
         self._books.metrics.decided(seconds)
         node = decision.node
         if node is None:
-            self._reject(queued, decision, started)
+            self._reject(queued, decision, framework, started)
             return
-        volumes = self._books.volumes.reserve(decision, decision.profile.bind_timeout_seconds)
-        self._books.state.assume(queued.pending, node)
-        self._books.queue.decided(queued)
-        self._binder.start(Attempt(queued, node, started, volumes))
+        if not self._take(Attempt(queued, node, started, framework.place(queued.pending, node)), decision):
+            return
         meta = queued.pending.pod.metadata
         log.info(
             "pod assigned pod=%s/%s node=%s nodes=%d feasible=%d score=%d attempt=%d ms=%.3f",
@@ -90,14 +87,32 @@ class Cycle:
             seconds * 1000,
         )
 
-    def _reject(self, queued: QueuedPod, decision: Decision, started: float) -> None:
-        room = self._books.preemptor.make_room(queued, decision)
-        if room.victims is not None:
-            self._books.metrics.preempted(room.victims)
-        sentence = explain.sentence(decision) + room.suffix
+    def _take(self, attempt: Attempt, decision: Decision) -> bool:
+        """Take the place; False where a plugin does not let the pod have it."""
+        placement = attempt.placement
+        try:
+            placement.reserve(decision.snapshot)
+            self._books.state.assume(placement.pod, placement.node)
+            waits = placement.permit()
+            if waits:
+                waiting = self._books.waiting.add(placement.pod, placement.node, waits)
+                attempt = replace(attempt, waiting=waiting)
+            self._binder.start(attempt)
+        except Rejected as no:
+            self._binder.rejected(attempt, no)
+            return False
+        except BaseException:
+            self._binder.release(attempt)
+            raise
+        return True
+
+    def _reject(self, queued: QueuedPod, decision: Decision, framework: Framework, started: float) -> None:
+        found = framework.post_filter(decision, self._books.state)
+        sentence = f"{explain.sentence(decision)} {found.message}".rstrip()
         seconds = self._now() - started
         self._books.queue.reject(queued, decision.cures)
-        self._books.reports.failed(queued, "Unschedulable", sentence, room.nominated)
+        nominated = found.nominated or ("" if found.clears else None)
+        self._books.reports.failed(queued, "Unschedulable", sentence, nominated)
         meta = queued.pending.pod.metadata
         self._books.metrics.ended("unschedulable", queued.pending.pod.spec.scheduler_name, seconds)
         log.info(
@@ -113,8 +128,14 @@ class Cycle:
     def _failed(self, queued: QueuedPod, failed: PluginError, started: float) -> None:
         """No verdict, so not unschedulable: the pod is tried again after a while, as if a call had failed."""
         meta = queued.pending.pod.metadata
-        message = quoted(failed)
-        log.warning("attempt failed pod=%s/%s attempt=%d error=%s", meta.namespace, meta.name, queued.attempts, message)
+        log.warning(
+            "attempt failed pod=%s/%s attempt=%d error=%s",
+            meta.namespace,
+            meta.name,
+            queued.attempts,
+            quoted(failed),
+            exc_info=unforeseen(failed),
+        )
         self._no_verdict(queued, str(failed), started)
 
     def _broken(self, queued: QueuedPod, bug: Exception, started: float) -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cluster_model.verdict import BadRequest, Problem
-from gpu_scheduler import extension_points as contract
+from gpu_scheduler.extension_points import INTERFACES
 from gpu_scheduler.kube_config import names
 from gpu_scheduler.kube_config.schema import V1
 from gpu_scheduler.plugin_sets import BUILT_IN
@@ -16,20 +16,6 @@ from scheduler_plugins.guarded import RAISED
 from scheduler_plugins.plugin_args import Args, NoArgs
 
 GROUP = "gpu_scheduler.plugins"
-INTERFACES: Mapping[str, type] = MappingProxyType(
-    {
-        "queueSort": contract.QueueSortPlugin,
-        "preEnqueue": contract.PreEnqueuePlugin,
-        "filter": contract.FilterPlugin,
-        "postFilter": contract.PostFilterPlugin,
-        "score": contract.ScorePlugin,
-        "reserve": contract.ReservePlugin,
-        "permit": contract.PermitPlugin,
-        "preBind": contract.PreBindPlugin,
-        "bind": contract.BindPlugin,
-        "postBind": contract.PostBindPlugin,
-    }
-)
 # A name that kube-scheduler had once is refused in a file, whoever has it now.
 TAKEN = registry.PLUGINS.keys() | names.POINTS.keys() | BUILT_IN.keys() | names.missing(V1)
 

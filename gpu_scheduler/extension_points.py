@@ -5,8 +5,9 @@ works, says in `args` what its `pluginConfig` may hold, and is made once for eac
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Snapshot
@@ -67,6 +68,23 @@ class PostBindPlugin(ABC):
     @abstractmethod
     async def post_bind(self, pod: PendingPod, node: str) -> None:
         """Take note that the pod is bound. A failure is logged, it changes nothing."""
+
+
+# By the name of the point in a configuration. `preFilter` and `preScore` are parts of `filter` and `score`.
+INTERFACES: Mapping[str, type] = MappingProxyType(
+    {
+        "queueSort": QueueSortPlugin,
+        "preEnqueue": PreEnqueuePlugin,
+        "filter": FilterPlugin,
+        "postFilter": PostFilterPlugin,
+        "score": ScorePlugin,
+        "reserve": ReservePlugin,
+        "permit": PermitPlugin,
+        "preBind": PreBindPlugin,
+        "bind": BindPlugin,
+        "postBind": PostBindPlugin,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

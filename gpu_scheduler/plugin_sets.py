@@ -1,7 +1,7 @@
 """Which plugins a profile runs, and which of kube-scheduler's names a configuration may hold.
 
-A name is one of four kinds. *Ours* filter or score here. *Built in* are part of the process itself (queue order, gates,
-binding) and can neither be replaced nor taken out. *Not now* have nothing to do, because pods that need them are kept
+A name is one of four kinds. *Ours* filter or score here, as those of users may that were found. *Built in* are part of
+the process itself: queue order, gates, binding. *Not now* have nothing to do, because pods that need them are kept
 pending or the gate of their feature is off. *Elsewhere* are kube-scheduler's plugins that do not exist here: to enable
 one is refused, because to accept it would drop a rule in silence; to disable one is a truth already.
 """
@@ -34,6 +34,7 @@ class Known:
     scorers: frozenset[str]
     defaults: tuple[tuple[str, int], ...]
     points: Mapping[str, frozenset[str]] = field(default_factory=lambda: NO_POINTS)  # beside filter and score
+    broken: Mapping[str, str] = field(default_factory=dict)  # users' plugins that cannot be had, and why
 
     @property
     def ours(self) -> frozenset[str]:
@@ -203,7 +204,7 @@ def _check_enabled(point: str, entry: Entry, reading: Reading) -> None:
 
 def _check_disabled(point: str, entry: Entry, reading: Reading) -> None:
     known = reading.known
-    if not entry.name or entry.name in (ELSEWHERE | NOT_NOW) - known.ours:
+    if not entry.name or entry.name in (ELSEWHERE | NOT_NOW | known.broken.keys()) - known.ours:
         return
     if entry.name not in known.ours | BUILT_IN.keys() | {"*"}:
         reading.problems.append(Problem(entry.path, entry.name, f"unknown plugin; known: *, {known.names}"))
@@ -224,6 +225,8 @@ def not_now(name: str) -> str:
 
 def unknown_rule(name: str, known: Known) -> str:
     """Say why a name cannot be enabled, and which can."""
+    if name in known.broken:
+        return f"cannot be imported: {known.broken[name]}"
     if name in ELSEWHERE:
         return f"a plugin of kube-scheduler that this scheduler does not have; known: {known.names}"
     return f"unknown plugin; known: {known.names}"

@@ -1,13 +1,16 @@
 """How long the extension points and their plugins take, under kube-scheduler's names, labels and buckets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from gpu_scheduler.histograms import Histograms, Series
+from gpu_scheduler.waiting_pods import Rejected
 from scheduler_plugins import unsupported
 from scheduler_plugins.framework import Decision, Profile
 
@@ -60,6 +63,60 @@ class PointMetrics:
     def evaluations(self, profile: Profile) -> "ProfileEvaluations":
         """Return what counts the decisions of a profile."""
         return self._evaluations.of(profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The series, the clock, and the lot that decides for which attempts each plugin's time is taken."""
+
+    metrics: PointMetrics
+    now: Callable[[], float]
+    draw: Callable[[], float]  # 0..1
+
+
+class Span:
+    """Times what is done within; the status is Success unless said otherwise or something is raised."""
+
+    __slots__ = ("_note", "_now", "_started", "status")
+
+    def __init__(self, now: Callable[[], float], note: Callable[[str, float], None]) -> None:
+        self._now = now
+        self._note = note
+        self.status = SUCCESS
+
+    def __enter__(self) -> "Span":
+        self._started = self._now()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
+        if kind is not None:
+            self.status = UNSCHEDULABLE if issubclass(kind, Rejected) else ERROR
+        self._note(self.status, self._now() - self._started)
+
+
+class ProfilePoints:
+    """What is measured of one profile."""
+
+    def __init__(self, metrics: PointMetrics, profile: str, now: Callable[[], float]) -> None:
+        self.metrics = metrics
+        self.now = now
+        self._profile = profile
+
+    def span(self, point: str) -> Span:
+        """Time an extension point."""
+        return Span(self.now, lambda status, seconds: self.note(point, status, seconds))
+
+    def plugin(self, name: str, point: str) -> Span:
+        """Time one plugin there."""
+        return Span(self.now, lambda status, seconds: self.metrics.plugin(name, point, status, seconds))
+
+    def permit_wait(self) -> Span:
+        """Time how long a pod waits for permission."""
+        return Span(self.now, self.metrics.waited)
+
+    def note(self, point: str, status: str, seconds: float) -> None:
+        """Note how long an extension point took."""
+        self.metrics.point(point, status, self._profile).observe(seconds)
 
 
 class ProfileEvaluations:

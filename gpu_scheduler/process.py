@@ -3,11 +3,12 @@
 import asyncio
 import gc
 import logging
+import random
 import signal
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,20 +18,24 @@ from typing import Any
 
 from cluster_model import objects, pod
 from cluster_model.state import ClusterState
+from gpu_scheduler import built_in, wiring
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.config import Config
 from gpu_scheduler.config import LeaderElection as Election
 from gpu_scheduler.cycle import Cycle
+from gpu_scheduler.extension_points import Parts
 from gpu_scheduler.feed import Feed
 from gpu_scheduler.levels import Sources, read
 from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.point_metrics import Measures
 from gpu_scheduler.preemptor import Calls, Preemptor
 from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
-from kube_client import binding, server
+from gpu_scheduler.wiring import Plan
+from kube_client import server
 from kube_client.client import Client
 from kube_client.event_bodies import reporter
 from kube_client.events import Recorder
@@ -40,7 +45,6 @@ from kube_client.lease_record import Terms
 from kube_client.listing import Resource
 from kube_client.watch import Reflector
 from kube_client.watches import Watch
-from scheduler_plugins.framework import Profile
 
 log = logging.getLogger(__name__)
 
@@ -59,24 +63,24 @@ class Options:
     grace_seconds: float = 20.0
 
 
-async def run(config: Config, profiles: Mapping[str, Profile], options: Options) -> None:
+async def run(config: Config, plan: Plan, options: Options) -> None:
     """Schedule until SIGTERM or SIGINT; return after what was begun is finished."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    async with _scheduler(config, profiles, options) as scheduler:
+    async with _scheduler(config, plan, options) as scheduler:
         await scheduler.run(stopping)
 
 
 @asynccontextmanager
-async def _scheduler(config: Config, profiles: Mapping[str, Profile], options: Options) -> AsyncIterator["Scheduler"]:
+async def _scheduler(config: Config, plan: Plan, options: Options) -> AsyncIterator["Scheduler"]:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(Client.connect(options.kubeconfig))
         # Renewals must never stand in line behind bindings, so the Lease has a client of its own.
         lease_client = await stack.enter_async_context(Client.connect(options.kubeconfig))
         leadership = _leadership(config.leader_election, lease_client)
-        yield Scheduler(client, leadership, config, profiles, options)
+        yield Scheduler(client, leadership, config, plan, options)
 
 
 def _leadership(election: Election, client: Client) -> Leadership:
@@ -100,7 +104,7 @@ class Scheduler:
         client: Client,
         leadership: Leadership,
         config: Config,
-        profiles: Mapping[str, Profile],
+        plan: Plan,
         options: Options,
     ) -> None:
         """Wire the parts. Longer than the rule: one flat list of what is given to what reads better than its pieces."""
@@ -108,26 +112,34 @@ class Scheduler:
         self._options = options
         self._stopping = False
         news = asyncio.Event()
+        profiles = plan.profiles
         metrics = Metrics(profiles)
-        queue = SchedulingQueue(config.backoff, time.monotonic, metrics.incoming)
+        measures = Measures(metrics.points, time.monotonic, random.random)
+        entrance = wiring.entrance(profiles, measures)
+        queue = SchedulingQueue(
+            config.backoff, time.monotonic, metrics.incoming, entrance.sort_key(), entrance.pre_enqueue()
+        )
         models = extra_models(config.profiles)
         state = ClusterState(models)
         self._recorders = _recorders(client, profiles)
         self._reports = Reports(client, self._recorders)
         volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
         self._preemptor = Preemptor(Calls.of(client), state, queue, self._reports, news)
-        books = Books(state, queue, self._reports, metrics, volumes, self._preemptor)
+        parts = built_in.Parts(built_in.DefaultBinder(client), queue, metrics, volumes, self._preemptor)
+        frameworks = wiring.frameworks(profiles, parts, entrance, measures)
+        books = Books(state, queue, self._reports, metrics, plan.handle.waiting)
         rules = Rules(leadership.may_write, time.monotonic, backoff=config.backoff)
-        self._binder = Binder(lambda queued, node: binding.bind(client, queued.pending.pod, node), books, rules, news)
-        self._cycle = Cycle(books, profiles, self._binder, time.monotonic, news)
+        self._binder = Binder(books, rules, news)
+        self._cycle = Cycle(books, frameworks, self._binder, time.monotonic, news)
+        plan.handle.lend(Parts(client, state.snapshot, partial(_activate, queue, news)))
         feed = Feed(state, queue, profiles, metrics.unreadable, pod.rules(models))
         nodes, pods = Reflector(client, NODES), Reflector(client, PODS)
         self._nodes = Watch(nodes, feed.node, news)
-        self._pods = Watch(pods, feed.pod, news)
+        self._pods = Watch(pods, wiring.noticing(feed.pod, plan, queue, entrance), news)
         self._around = Surroundings(client, state, queue, news)
         counts = {"nodes": nodes.counts, "pods": pods.counts, **self._around.counts}
-        parts = self._preemptor, volumes
-        sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts, *parts)
+        extra = self._preemptor, volumes
+        sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts, *extra)
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
         self._metrics = metrics
 
@@ -180,7 +192,12 @@ def _in_step(watch: Watch[Any]) -> str | None:
     return None if watch.healthy else "not in step with the API server"
 
 
-def _recorders(client: Client, profiles: Mapping[str, Profile]) -> dict[str, Recorder]:
+def _activate(queue: SchedulingQueue, news: asyncio.Event, uid: str) -> None:
+    queue.activate(uid)
+    news.set()
+
+
+def _recorders(client: Client, profiles: Iterable[str]) -> dict[str, Recorder]:
     host = socket.gethostname()
     return {name: Recorder(client, reporter(name, host)) for name in profiles}
 

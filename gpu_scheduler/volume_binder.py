@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from cluster_model.pod import PendingPod
+from cluster_model.snapshot import Snapshot
 from cluster_model.state import ClusterState
 from cluster_model.storage_objects import (
     BOUND_BY_CONTROLLER,
@@ -23,14 +25,14 @@ from kube_client import volumes
 from kube_client.client import Client
 from kube_client.errors import ApiError
 from scheduler_plugins import volume_binding, volume_topology
-from scheduler_plugins.framework import Decision
+from scheduler_plugins.framework import PluginError
 
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
 
 
-class NotBound(Exception):
+class NotBound(PluginError):
     """The volumes of a pod could not be bound; the message is what kube-scheduler says of it."""
 
 
@@ -64,12 +66,9 @@ class VolumeBinder:
         self._pacing = pacing
         self.failures: Counter[str] = Counter()  # by stage, under kube-scheduler's names
 
-    def reserve(self, decision: Decision, timeout_seconds: float | None) -> Reservation | None:
+    def reserve(self, pod: PendingPod, node: str, snapshot: Snapshot, timeout_seconds: float) -> Reservation | None:
         """Reckon with the volumes that a decision rests on; None where nothing is to be bound."""
-        node, pod = decision.node, decision.pod
-        if node is None or timeout_seconds is None or not pod.request.volumes.claims:
-            return None
-        plan = volume_binding.plan(pod, decision.snapshot, node)
+        plan = volume_binding.plan(pod, snapshot, node)
         if not plan.bindings and not plan.provisions:
             return None
         made = Reservation(node, timeout_seconds)

@@ -57,12 +57,14 @@ class FilterPlugin(ABC):
 class PostFiltered:
     """What became of a pod that fits nowhere: text for its sentence, and the node where it will soon fit.
 
-    A node ends the point; so does `final`, which says that no other plugin can help either.
+    A node ends the point; so does `final`, which says that no other plugin can help either. `clears` ends an earlier
+    wait of the pod for a node.
     """
 
     message: str = ""
     nominated: str = ""
     final: bool = False
+    clears: bool = False
 
 
 class PostFilterPlugin(ABC):

@@ -1,21 +1,30 @@
 """Stand-ins for what talks to the API server: they remember what they were told and answer what the test wants."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cluster_model import objects
+from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
+from gpu_scheduler import built_in, wiring
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.cycle import Cycle
+from gpu_scheduler.extension_points import BindPlugin, Handle
+from gpu_scheduler.extension_points import Parts as HandleParts
 from gpu_scheduler.feed import Feed
 from gpu_scheduler.metrics import Metrics
+from gpu_scheduler.point_metrics import Measures
 from gpu_scheduler.preemptor import Calls, Preemptor
-from gpu_scheduler.queue import QueuedPod, SchedulingQueue
+from gpu_scheduler.profiles import Assembly
+from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
+from gpu_scheduler.waiting_pods import WaitingPods
+from gpu_scheduler.wiring import Plan
 from kube_client.binding import Bound, Outcome
 from kube_client.client import Client
 from kube_client.event_bodies import Words
@@ -24,6 +33,14 @@ from kube_client.timing import Timing
 from scheduler_plugins import registry
 from scheduler_plugins.framework import Profile
 from tests.gpu_scheduler.build import SCHEDULER, Clock, node
+
+# As a configuration without a word about plugins has them.
+POINTS = {
+    "postFilter": ("DefaultPreemption",),
+    "reserve": ("VolumeBinding",),
+    "preBind": ("VolumeBinding",),
+    "bind": ("DefaultBinder",),
+}
 
 
 class FakeRecorder(Recorder):
@@ -72,7 +89,7 @@ class FakeClient(Client):
 
 
 @dataclass
-class Bindings:
+class Bindings(BindPlugin):
     """The binding subresource: answers in order, then says Bound; each answer may be held back."""
 
     answers: list[Outcome] = field(default_factory=list)
@@ -82,8 +99,8 @@ class Bindings:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    async def bind(self, queued: QueuedPod, node_name: str) -> Outcome:
-        self.sent.append((queued.pending.pod.metadata.name, node_name))
+    async def bind(self, pod: PendingPod, node: str) -> Outcome:
+        self.sent.append((pod.pod.metadata.name, node))
         await self.gate.wait()
         return self.answers.pop(0) if self.answers else Bound()
 
@@ -100,20 +117,35 @@ class World:
     leading: bool = True
     in_flight: int = 4
     naps: list[float] = field(default_factory=list)
+    drawn: float = 1.0  # below a tenth: each plugin's time is taken
 
     def __post_init__(self) -> None:
         self.news = asyncio.Event()
         self.metrics = Metrics([SCHEDULER])
         self.state = ClusterState()
-        self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming)
+        self.handle = Handle(WaitingPods())
+        self.plan = Plan({SCHEDULER: self.assemble(self.handle)}, self.handle)
+        measures = Measures(self.metrics.points, time.perf_counter, lambda: self.drawn)
+        entrance = wiring.entrance(self.plan.profiles, measures)
+        self.queue = SchedulingQueue(
+            Backoff(), self.clock, self.metrics.incoming, entrance.sort_key(), entrance.pre_enqueue()
+        )
         self.reports = Reports(self.client, {SCHEDULER: self.recorder})
         self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
         self.preemptor = Preemptor(Calls.of(self.client), self.state, self.queue, self.reports, self.news)
-        self.books = Books(self.state, self.queue, self.reports, self.metrics, self.volumes, self.preemptor)
+        parts = built_in.Parts(self.bindings, self.queue, self.metrics, self.volumes, self.preemptor)
+        frameworks = wiring.frameworks(self.plan.profiles, parts, entrance, measures)
+        self.books = Books(self.state, self.queue, self.reports, self.metrics, self.handle.waiting)
         rules = Rules(lambda: self.leading, self.clock, self.nap, in_flight=self.in_flight)
-        self.binder = Binder(self.bindings.bind, self.books, rules, self.news)
-        self.cycle = Cycle(self.books, {SCHEDULER: self.profile}, self.binder, self.clock, self.news)
+        self.binder = Binder(self.books, rules, self.news)
+        self.cycle = Cycle(self.books, frameworks, self.binder, self.clock, self.news)
         self.feed = Feed(self.state, self.queue, [SCHEDULER], self.metrics.unreadable)
+        self.told = wiring.noticing(self.feed.pod, self.plan, self.queue, entrance)
+        self.handle.lend(HandleParts(self.client, self.state.snapshot, self.queue.activate))
+
+    def assemble(self, _handle: Handle) -> Assembly:
+        """What the configuration comes to."""
+        return Assembly(self.profile, POINTS, {})
 
     async def nap(self, seconds: float) -> None:
         self.naps.append(seconds)
