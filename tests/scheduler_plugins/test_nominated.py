@@ -14,7 +14,7 @@ from scheduler_plugins.framework import Decision, Profile, Sampling
 from scheduler_plugins.preemption import preempt
 from tests import build, generate, oracle
 from tests.build import stored
-from tests.build_storage import claim
+from tests.build_storage import claim, using, volume
 from tests.generate_source import Source
 from tests.oracle_affinity import Affinity
 from tests.oracle_labels import AROUND
@@ -159,3 +159,26 @@ def test_a_pod_that_is_refused_before_nodes_are_judged_is_not_judged_by_those_wh
     found = judged(build.pod("p", priority=5, volumes=(volume,)), state)
 
     assert (found.refused, found.rejectors) == (True, frozenset({"VolumeBinding"}))
+
+
+def waiting_with(*spare: PendingPod) -> ClusterState:
+    """Let a pod wait for n1 with the claim that is for one pod."""
+    state = stored(separate(), claim("own", on="volume", modes=("ReadWriteOncePod",)), volume())
+    for one in spare:
+        state.set_pod(one)
+    state.nominations.set(build.pod("w", priority=5, volumes=using("own")), "n1")
+    return state
+
+
+def test_one_that_waits_with_the_claim_for_one_pod_does_not_use_it_yet() -> None:
+    found = judged(build.pod("p", priority=5, volumes=using("own")), waiting_with())
+
+    assert found.node == "n1"
+
+
+def test_it_does_where_kube_scheduler_looks_at_claims_because_the_pod_names_a_disk() -> None:
+    disk = objects.Volume(name="d", gce_persistent_disk=objects.Disk(pd_name="x"))
+
+    found = judged(build.pod("p", priority=5, volumes=(*using("own"), disk)), waiting_with())
+
+    assert found.rejection("n1") is not None
