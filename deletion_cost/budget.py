@@ -91,8 +91,8 @@ class Budget:
         else:
             self._pending.pop(group, None)
 
-    def take(self, now: float) -> list[Wanted]:
-        """Return what is to be written now, most urgent first; it waits no longer."""
+    def take(self, now: float) -> list[tuple[str, Wanted]]:
+        """Return what is to be written now with its group, most urgent first; it waits no longer."""
         self._recover(now)
         room = int(self._all.fill(now))
         if now < self._paused_until or not room:
@@ -103,7 +103,7 @@ class Budget:
                 continue
             self._refining.tokens -= urgency == Urgency.REFINE
             self._all.tokens -= 1
-            found.append(self._pending[group].pop(uid).wanted)
+            found.append((group, self._pending[group].pop(uid).wanted))
             self._written_at[uid] = now
         return found
 
@@ -118,9 +118,10 @@ class Budget:
         slowest = self.limits.writes_per_second * SLOWEST_SHARE
         self._all.per_second = max(self._all.per_second / 2, slowest)
 
-    def rest(self, uid: str, at: float) -> None:
-        """Note that a pod was written at that time."""
-        self._written_at[uid] = at
+    def unspent(self, refining: bool) -> None:
+        """Give back the token of a value that needed no write after all."""
+        self._all.tokens += 1
+        self._refining.tokens += refining
 
     def forget(self, uid: str) -> None:
         """Drop what is known of a pod that is gone."""
