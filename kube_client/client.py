@@ -16,6 +16,7 @@ from yarl import URL
 
 from kube_client import credentials as credentials_
 from kube_client import errors
+from kube_client.calls import Calls
 from kube_client.credentials import Credentials
 from kube_client.errors import ApiError
 from kube_client.retries import REPEATABLE_METHODS, Retries
@@ -53,6 +54,7 @@ class Settings:
     connections: int = 256
     retries: Retries = field(default_factory=Retries)
     timing: Timing = field(default_factory=Timing)
+    counts: Calls | None = None  # where calls are counted; None: for this client alone
 
 
 DEFAULTS = Options()
@@ -63,12 +65,13 @@ class Client:
     """Calls to one API server; made by `Client.connect`, and safe to share between tasks."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, credentials: Credentials, retries: Retries, timing: Timing
+        self, session: aiohttp.ClientSession, credentials: Credentials, settings: Settings = DEFAULT_SETTINGS
     ) -> None:
         self._session = session
         self._credentials = credentials
-        self._retries = retries
-        self.timing = timing
+        self._retries = settings.retries
+        self.timing = settings.timing
+        self.counts = settings.counts or Calls()
         self._to_server: dict[str, Any] = {"allow_redirects": False}
         if credentials.proxy:
             self._to_server["proxy"] = credentials.proxy
@@ -95,7 +98,7 @@ class Client:
         headers = {"User-Agent": user_agent, "Accept": JSON, "Accept-Encoding": "identity"}
         jar = aiohttp.DummyCookieJar()
         async with aiohttp.ClientSession(connector=connector, headers=headers, cookie_jar=jar) as session:
-            yield cls(session, loaded, settings.retries, settings.timing)
+            yield cls(session, loaded, settings)
 
     async def request(self, method: str, path: str, body: Body = None, options: Options = DEFAULTS) -> bytes:
         """Send a call and give the answer's body; raise ApiError once repeating is unsafe or has not helped."""
@@ -170,7 +173,7 @@ class Client:
         for last in (False, True):
             authorization = await self._credentials.authorization()
             headers = {**call.get("headers", {}), **({"Authorization": authorization} if authorization else {})}
-            answer = await self._session.request(method, url, **{**call, "headers": headers}, **self._to_server)
+            answer = await self._call(method, url, {**call, "headers": headers})
             if answer.status < 300:
                 return answer
             async with answer:
@@ -178,6 +181,15 @@ class Client:
             if last or error.status != 401 or not await self._credentials.refused(authorization):
                 raise error
         raise AssertionError("unreachable")
+
+    async def _call(self, method: str, url: URL, call: dict[str, Any]) -> aiohttp.ClientResponse:
+        started, code = self.timing.monotonic(), None
+        try:
+            answer = await self._session.request(method, url, **call, **self._to_server)
+            code = answer.status
+            return answer
+        finally:
+            self.counts.note(method, url.authority, code, self.timing.monotonic() - started)
 
 
 def _unreachable(problem: Exception) -> ApiError:

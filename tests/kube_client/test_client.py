@@ -9,6 +9,7 @@ import pytest
 
 from cluster_model import objects
 from kube_client import credentials, timing
+from kube_client.calls import Calls
 from kube_client.client import DEFAULT_SETTINGS, Client, Options, Settings
 from kube_client.credentials import BadCredentials
 from kube_client.errors import ApiError
@@ -35,6 +36,35 @@ def test_bytes_and_structs_come_back(tmp_path: Path) -> None:
         assert (await client.read(f"{PODS}/p", objects.Pod)).metadata.name == "p"
 
     run(tmp_path, test)
+
+
+def test_every_call_counts_by_method_and_by_what_became_of_it(tmp_path: Path) -> None:
+    shared = Calls()
+
+    async def test(api: FakeApi, client: Client) -> None:
+        await client.post(PODS, pod_json("p"))
+        with pytest.raises(ApiError):
+            await client.get(f"{PODS}/gone")
+        assert client.counts is shared
+        assert {(code, method): n for (code, _, method), n in shared.answers.items()} == {
+            ("201", "POST"): 1,
+            ("404", "GET"): 1,
+        }
+        assert {method: sum(latency.counts) for (_, method), latency in shared.latencies.items()} == {
+            "POST": 1,
+            "GET": 1,
+        }
+
+    run(tmp_path, test, settings=Settings(counts=shared))
+
+
+def test_a_call_without_an_answer_counts_as_an_error(tmp_path: Path) -> None:
+    async def test(api: FakeApi, client: Client) -> None:
+        with pytest.raises(ApiError):
+            await client.post(PODS, pod_json("p"))
+        assert {code for code, _, _ in client.counts.answers} == {"<error>"}
+
+    run(tmp_path, test, FakeApi(faults=[Fault("POST", "/pods", drop_before=True)]))
 
 
 def test_an_answer_of_another_form_is_an_api_error(tmp_path: Path) -> None:
