@@ -15,6 +15,7 @@ from cluster_model.columns import Amounts, Mask, Shares, held, sealed
 from cluster_model.images import Images
 from cluster_model.interning import Interned
 from cluster_model.namespaces import Namespaces
+from cluster_model.pod import PendingPod
 from cluster_model.pod_counts import PodCounts
 from cluster_model.pod_owners import Owners
 from cluster_model.request import HostPort, PodRequest
@@ -124,6 +125,15 @@ class UsageColumns:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """A pod that is supposed to be on a node (1), or to be there no more (-1)."""
+
+    pod: PendingPod
+    node: str
+    sign: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
     """The whole cluster at one moment, which nothing can change any more."""
@@ -135,6 +145,7 @@ class Snapshot:
     namespaces: Namespaces
     owners: Owners
     storage: Storage
+    supposed: tuple[Supposed, ...] = ()  # in which it differs from the cluster as it is
 
     def __len__(self) -> int:
         return len(self.nodes.names)

@@ -5,7 +5,7 @@ one thread.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cluster_model import node_record, objects, pod_changes, pod_counts
 from cluster_model.budgets import BudgetTable
@@ -19,7 +19,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.pod_counts import PodTable
 from cluster_model.pod_owners import Owner, OwnerTable
 from cluster_model.request import PodRequest
-from cluster_model.snapshot import Snapshot
+from cluster_model.snapshot import Snapshot, Supposed
 from cluster_model.storage import StorageState
 from cluster_model.usage_table import UsageTable
 from cluster_model.verdict import Event
@@ -185,15 +185,15 @@ class ClusterState:
         Nothing changes: snapshots taken before and after are the same.
         """
         kept = self.snapshot()
-        changes = [(pod, self._holdings[pod.pod.metadata.uid].node, -1) for pod in gone]
-        changes += [(pod, node, 1) for pod, node in come]
-        for pod, node, sign in changes:
-            self._count(pod, node, sign)
-            self._pods.suppose(pod, node, sign)
-        found = self._freeze()
-        for pod, node, sign in reversed(changes):
-            self._pods.suppose(pod, node, -sign)
-            self._count(pod, node, -sign)
+        changes = [Supposed(pod, self._holdings[pod.pod.metadata.uid].node, -1) for pod in gone]
+        changes += [Supposed(pod, node, 1) for pod, node in come]
+        for one in changes:
+            self._count(one.pod, one.node, one.sign)
+            self._pods.suppose(one.pod, one.node, one.sign)
+        found = replace(self._freeze(), supposed=tuple(changes))
+        for one in reversed(changes):
+            self._pods.suppose(one.pod, one.node, -one.sign)
+            self._count(one.pod, one.node, -one.sign)
         self._generation, self._snapshot = kept.generation, kept
         return found
 

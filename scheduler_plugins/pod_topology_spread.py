@@ -107,13 +107,24 @@ class _Subject:
     def count(self, selector: Selector) -> Amounts:
         """Count the pods of its namespace on each node that a selector matches; an empty one counts none."""
         if selector.is_empty:
-            return self.snapshot.nodes.nothing
+            return self._supposed()
         found = self.counts.get(selector)
         if found is None:
             namespaces = frozenset((self.pod.pod.metadata.namespace,))
             found = self.snapshot.pods.matching(Pods((Wanted(namespaces, selector),), with_terminating=False))
             self.counts[selector] = found
         return found
+
+    def _supposed(self) -> Amounts:
+        """Count what is supposed alone: there kube-scheduler takes an empty selector to match every pod."""
+        counts, rows = self.snapshot.nodes.nothing, self.snapshot.nodes.rows
+        here = [
+            one for one in self.snapshot.supposed if one.pod.pod.metadata.namespace == self.pod.pod.metadata.namespace
+        ]
+        if here:
+            counts = counts.copy()
+            np.add.at(counts, [rows[one.node] for one in here], [one.sign for one in here])
+        return counts
 
 
 def _worth(

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from cluster_model import objects
 from cluster_model.pod import PendingPod
+from cluster_model.snapshot import Supposed
 from cluster_model.state import ClusterState
 from scheduler_plugins import nominated, registry
 from scheduler_plugins.decide import decide
@@ -64,7 +65,9 @@ def crowded(state: ClusterState, pod: PendingPod, name: str, waiting: list[Pendi
     holders = [one for one in waiting if one.pod.spec.priority >= 5]
     for one in holders:
         state.assume(one, name)
-    found = decide(pod, state.snapshot(), asked).rejection(name) if holders else None
+    # What is supposed is told apart from what is there.
+    there = replace(state.snapshot(), supposed=tuple(Supposed(one, name, 1) for one in holders))
+    found = decide(pod, there, asked).rejection(name) if holders else None
     for one in holders:
         state.forget(one.pod.metadata.uid)
     return found
@@ -182,3 +185,23 @@ def test_it_does_where_kube_scheduler_looks_at_claims_because_the_pod_names_a_di
     found = judged(build.pod("p", priority=5, volumes=(*using("own"), disk)), waiting_with())
 
     assert found.rejection("n1") is not None
+
+
+def even(count: int, selector: objects.LabelSelector) -> PendingPod:
+    constraint = objects.TopologySpreadConstraint(
+        max_skew=count, topology_key=HOSTNAME, when_unsatisfiable="DoNotSchedule", label_selector=selector
+    )
+    return build.pod("p", priority=5, topology_spread_constraints=(constraint,))
+
+
+def test_a_selector_that_matches_every_pod_counts_those_who_wait_alone() -> None:
+    """It counts no pod that is there, which is kube-scheduler's rule, and takes the other way round here."""
+    state = build.state(*(build.node(name, labels={HOSTNAME: name}) for name in ("n1", "n2")))
+    state.set_pod(build.pod("there", node="n2"))
+    state.nominations.set(build.pod("w", priority=5), "n1")
+    state.nominations.set(build.pod("other", priority=5, meta={"namespace": "other"}), "n2")
+
+    every = objects.LabelSelector()
+
+    assert [judged(even(1, every), state).rejection(name) is not None for name in ("n1", "n2")] == [True, False]
+    assert judged(even(2, every), state).node == "n1"
