@@ -20,6 +20,7 @@ from cluster_model import objects, pod
 from cluster_model.state import ClusterState
 from gpu_scheduler import built_in, wiring
 from gpu_scheduler.binder import Binder, Books, Rules
+from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.config import Config
 from gpu_scheduler.config import LeaderElection as Election
 from gpu_scheduler.cycle import Cycle
@@ -35,8 +36,8 @@ from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from gpu_scheduler.wiring import Plan
-from kube_client import server
-from kube_client.client import Client
+from kube_client import calls, server
+from kube_client.client import Client, Settings
 from kube_client.event_bodies import reporter
 from kube_client.events import Recorder
 from kube_client.leadership import Alone, Elected, Leadership
@@ -76,9 +77,10 @@ async def run(config: Config, plan: Plan, options: Options) -> None:
 @asynccontextmanager
 async def _scheduler(config: Config, plan: Plan, options: Options) -> AsyncIterator["Scheduler"]:
     async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(Client.connect(options.kubeconfig))
+        settings = Settings(counts=calls.Calls())
+        client = await stack.enter_async_context(Client.connect(options.kubeconfig, settings=settings))
         # Renewals must never stand in line behind bindings, so the Lease has a client of its own.
-        lease_client = await stack.enter_async_context(Client.connect(options.kubeconfig))
+        lease_client = await stack.enter_async_context(Client.connect(options.kubeconfig, settings=settings))
         leadership = _leadership(config.leader_election, lease_client)
         yield Scheduler(client, leadership, config, plan, options)
 
@@ -141,6 +143,7 @@ class Scheduler:
         extra = self._preemptor, volumes
         sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts, *extra)
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
+        metrics.registry.register(ClientMetrics(client.counts))
         self._metrics = metrics
 
     async def run(self, stopping: asyncio.Event) -> None:
