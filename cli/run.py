@@ -8,6 +8,7 @@ from pathlib import Path
 
 import uvloop
 
+from cli.in_pod import COLLECT, NAMESPACE_FILE, own_namespace
 from cluster_model.verdict import BadRequest
 from gpu_scheduler import config, discovery, process, profiles
 from gpu_scheduler.extension_points import Handle
@@ -17,11 +18,6 @@ from kube_client import logs, server
 from kube_client.credentials import BadCredentials
 
 log = logging.getLogger(__name__)
-
-NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-NAMESPACE = "gpu-scheduler"
-# Nearly nothing here is cyclic. With Python's own thresholds a fourteenth of the process's time goes into looking.
-COLLECT = (20_000, 50, 100)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,11 +58,3 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"gpu-scheduler run: {problem}\n")
         return 1
     return 0
-
-
-def own_namespace(file: Path) -> str:
-    """Say in which namespace this pod runs; the product's own where it is no pod."""
-    try:
-        return file.read_text(encoding="utf-8").strip() or NAMESPACE
-    except OSError:
-        return NAMESPACE

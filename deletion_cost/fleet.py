@@ -31,6 +31,7 @@ class Member:
     opted: bool
     warmth: Warmth
     ownership: Ownership
+    joined_at: float
     reading: Reading = field(default_factory=Reading)
 
     @property
@@ -172,7 +173,7 @@ class Fleet:
         why = ownership.see(meta, self.judging)
         cold = bands.of(ownership.value) == "cold"
         warmth = Warmth.first_seen(now, is_ready(pod), restarts(pod), cold)
-        member = Member(pod, self._opted(pod), warmth, ownership)
+        member = Member(pod, self._opted(pod), warmth, ownership, now)
         self._members[replica_set_uid][meta.uid] = member
         self.stirred.add(replica_set_uid)
         if why and member.opted:
