@@ -50,7 +50,7 @@ def discover(announced: Iterable[EntryPoint] | None = None) -> Found:
     broken: dict[str, str] = {}
     for entry in announced:
         try:
-            plugins[entry.name] = _read(entry.load())
+            plugins[entry.name] = read(entry.load())
         except RAISED as error:  # a stranger's module may raise anything
             broken[entry.name] = f"{entry.value}: {type(error).__name__}: {error}"
     return Found(MappingProxyType(plugins), MappingProxyType(broken))
@@ -67,7 +67,8 @@ def _clashes(announced: tuple[EntryPoint, ...]) -> Iterator[Problem]:
         seen.add(entry.name)
 
 
-def _read(loaded: Any) -> UserPlugin:
+def read(loaded: Any) -> UserPlugin:
+    """Take a class for a plugin; raise TypeError where it is none."""
     if not isinstance(loaded, type):
         raise TypeError(f"must be a class, not {type(loaded).__name__}")
     points = frozenset(point for point, interface in INTERFACES.items() if issubclass(loaded, interface))

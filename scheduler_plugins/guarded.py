@@ -12,7 +12,7 @@ from cluster_model.columns import Amounts
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Rows, Snapshot
 from cluster_model.verdict import Reason
-from scheduler_plugins.framework import MAX_SCORE, Filter, PluginError, Scorer, Scores, Verdict
+from scheduler_plugins.framework import MAX_SCORE, Filter, PluginError, Scorer, Scores, Verdict, code_type
 from scheduler_plugins.interfaces import FilterPlugin, ScorePlugin
 
 P = ParamSpec("P")
@@ -86,9 +86,13 @@ def _verdict(found: Verdict | None, nodes: int) -> Verdict | None:
         raise TypeError(f"codes must be uint8 or uint16 of shape ({nodes},), not {_form(codes)}")
     if int(codes.max(initial=0)) > len(found.table):
         raise ValueError(f"code {int(codes.max())} has no reasons: the table has {len(found.table)}")
-    if not all(reasons and all(isinstance(one, Reason) for one in reasons) for reasons in found.table):
+    if not all(_are_reasons(entry) for entry in found.table):
         raise TypeError("each entry of the table must be a tuple of one Reason or more")
-    return found
+    return Verdict(codes.astype(code_type(len(found.table)), copy=False), tuple(found.table))
+
+
+def _are_reasons(entry: object) -> bool:
+    return isinstance(entry, tuple) and bool(entry) and all(isinstance(one, Reason) for one in entry)
 
 
 def _numbers(name: str, scores: Scores, nodes: int) -> Amounts:
