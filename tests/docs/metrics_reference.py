@@ -14,7 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.metrics import Levels
 from gpu_scheduler.metrics import Metrics as SchedulerMetrics
+from gpu_scheduler.point_metrics import SUCCESS, PointMetrics
 from kube_client.calls import Calls
+from scheduler_plugins import registry
+from scheduler_plugins.decide import decide
+from tests import build
 from tests.docs.markdown import code, table
 from webhook.metrics import CertificateExpiry
 from webhook.metrics import Metrics as WebhookMetrics
@@ -48,12 +52,21 @@ def scheduler() -> list[Metric]:
     metrics = SchedulerMetrics(["gpu-scheduler"])
     metrics.incoming("active", "UnscheduledPodAdd")
     metrics.unreadable("gpu.nvidia.com/model")
+    _touch(metrics.points)
     levels = _one_of_each()
     metrics.observe_levels(lambda: levels, "gpu-scheduler")
     calls = Calls()
     calls.note("GET", "?", 200, 0)
     metrics.registry.register(ClientMetrics(calls))
     return _families(metrics.registry)
+
+
+def _touch(points: PointMetrics) -> None:
+    points.point("Filter", SUCCESS, "gpu-scheduler").observe(0)
+    points.plugin("NodeName", "Filter", SUCCESS, 0)
+    points.waited(SUCCESS, 0)
+    nowhere = build.snapshot(build.node("a", unschedulable=True))
+    points.evaluations(registry.profile()).count(decide(build.pod(), nowhere, registry.profile()))
 
 
 def _one_of_each() -> Levels:
