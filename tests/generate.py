@@ -7,6 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, TypeVar
 
+import msgspec
 from hypothesis import strategies as st
 
 from cluster_model import objects
@@ -178,6 +179,13 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
         topology_spread_constraints=generate_terms.spread(source) if picky else (),
         meta=generate_terms.meta(source),
     )
+
+
+def to_place(source: Source) -> PendingPod:
+    """Make a pod to decide for; now and then it names the node by hand, as one may offline."""
+    made = pod(source).pod
+    named = source.of((*NODE_NAMES, "elsewhere")) if source.seldom(12) else ""
+    return PendingPod.read(msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, node_name=named)))
 
 
 def cluster(source: Source) -> ClusterState:

@@ -8,7 +8,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from scheduler_plugins import registry, reuse
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision
+from scheduler_plugins.framework import Decision, Profile
 from tests import build, generate, generate_terms, oracle, oracle_capacity
 from tests.generate_source import Source
 from tests.unhurried import UNHURRIED
@@ -70,9 +70,9 @@ def cluster(source: Source) -> ClusterState:
     return found
 
 
-def compare(found: ClusterState, asking: PendingPod) -> Decision:
+def compare(found: ClusterState, asking: PendingPod, profile: Profile = PROFILE) -> Decision:
     """Decide, assert that every node's reasons and scores are the twins', and return the decision."""
-    decision, views = decide(asking, found.snapshot(), PROFILE), oracle.views(found)
+    decision, views = decide(asking, found.snapshot(), profile), oracle.views(found)
     wrong = {view.name: rejects(asking, view) for view in views}
     fitting = [name for name in decision.snapshot.names if not wrong[name]]
     assert {name: told(decision, name) for name in decision.snapshot.names} == wrong

@@ -1,5 +1,8 @@
 """decide() and the plain per-node oracle agree on every node's reasons, every score, every total and the sentence."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,17 +11,20 @@ from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision, Rejection
+from scheduler_plugins.framework import Decision, Profile, Rejection
 from tests import generate, oracle
 from tests.unhurried import UNHURRIED
 
 SEEDS_A_TEST = 250
+Change: TypeAlias = Callable[[Profile], Profile]
 
 
-def compare(cluster: ClusterState, pod: PendingPod, settings: oracle.Settings) -> Decision:
+def compare(
+    cluster: ClusterState, pod: PendingPod, settings: oracle.Settings, change: Change = lambda profile: profile
+) -> Decision:
     """Decide in both ways, assert that they agree, and return the decision."""
     expected = oracle.decide(pod, oracle.views(cluster), settings)
-    decision = decide(pod, cluster.snapshot(), registry.profile(args=settings.as_args()))
+    decision = decide(pod, cluster.snapshot(), change(registry.profile(args=settings.as_args())))
     fitting = [decision.snapshot.names[row] for row in decision.rows]
     assert ({} if decision.refused else reasons(decision)) == expected.reasons
     assert dict(zip(fitting, decision.total.tolist(), strict=True)) == expected.total
@@ -44,7 +50,7 @@ def told(rejection: Rejection) -> list[oracle.Said]:
 @UNHURRIED
 @given(
     cluster=generate.drawn(generate.cluster),
-    pod=generate.drawn(generate.pod),
+    pod=generate.drawn(generate.to_place),
     settings=generate.drawn(generate.settings),
 )
 def test_decisions_equal_the_oracles(cluster: ClusterState, pod: PendingPod, settings: oracle.Settings) -> None:
@@ -55,7 +61,7 @@ def test_decisions_equal_the_oracles(cluster: ClusterState, pod: PendingPod, set
 def test_decisions_equal_the_oracles_on_many_clusters(batch: int) -> None:
     for seed in range(batch * SEEDS_A_TEST, (batch + 1) * SEEDS_A_TEST):
         source = generate.seeded(seed)
-        compare(generate.cluster(source), generate.pod(source), generate.settings(source))
+        compare(generate.cluster(source), generate.to_place(source), generate.settings(source))
 
 
 def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score() -> None:
@@ -64,7 +70,7 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score
     apart: set[str] = set()
     for seed in range(8 * SEEDS_A_TEST):
         source = generate.seeded(seed)
-        decision = compare(generate.cluster(source), generate.pod(source), generate.settings(source))
+        decision = compare(generate.cluster(source), generate.to_place(source), generate.settings(source))
         seen |= set(explain.reasons(decision))
         apart |= {name for name, scores in decision.scores.items() if len(set(scores.tolist())) > 1}
     assert apart == set(dict(registry.SCORERS)) - {"VolumeBinding"}  # which has many clusters of its own
@@ -73,6 +79,7 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score
         "node(s) had untolerated taint(s)",
         "node(s) didn't match Pod's node affinity/selector",
         "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+        "node(s) didn't satisfy plugin(s) [NodeName]",
         "node(s) didn't have free ports for the requested pod ports",
         "Node does not have GPU",
         "Insufficient nvidia.com/gpu",

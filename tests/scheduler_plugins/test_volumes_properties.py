@@ -1,6 +1,7 @@
 """The plugins of volumes and their plain twins agree on every node's reasons and every score."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision
+from scheduler_plugins.framework import Decision, Profile
 from tests import build, generate, generate_volumes, oracle, oracle_volumes
 from tests.generate_source import Source
 
@@ -35,11 +36,17 @@ def pod(source: Source, name: str = "pending", on: str = "") -> PendingPod:
     return build.pod(name, node=on, phase="Running" if on else "Pending", volumes=generate_volumes.volumes(source, 1))
 
 
-def compare(state: ClusterState, wanted: PendingPod, shape: list[tuple[int, int]]) -> Decision:
+def compare(
+    state: ClusterState,
+    wanted: PendingPod,
+    shape: list[tuple[int, int]],
+    change: Callable[[Profile], Profile] = lambda profile: profile,
+) -> Decision:
     """Decide in both ways, assert that they agree, and return the decision."""
     points = [{"utilization": at, "score": score} for at, score in shape]
     args = {"VolumeBinding": {"shape": points}}
-    decision = decide(wanted, state.snapshot(), registry.profile("s", PLUGINS, (("VolumeBinding", 1),), args))
+    profile = change(registry.profile("s", PLUGINS, (("VolumeBinding", 1),), args))
+    decision = decide(wanted, state.snapshot(), profile)
     views = oracle.views(state)
     twins = oracle.volumes(wanted, views)
     twins.shape = shape
