@@ -5,7 +5,6 @@ With the same type, the same names of labels and the same buckets, so that dashb
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
@@ -90,7 +89,13 @@ def scraped(plane: ControlPlane, ours: Scheduler) -> tuple[dict[str, Family], di
     work(plane, "theirs", "theirs", "default-scheduler")
     work(plane, "ours", "ours", "gpu-scheduler")
     waiting.until(lambda: "scheduler_preemption_victims_count 1" in ours.get("/metrics")[1], "the preemption counted")
-    theirs, mine = partial(plane.scheduler_api.text, "/metrics"), lambda: ours.get("/metrics")[1]
+
+    def theirs() -> str:
+        return plane.scheduler_api.text("/metrics")
+
+    def mine() -> str:
+        return ours.get("/metrics")[1]
+
     sample(Namespace(plane, "theirs"), "theirs", "default-scheduler", theirs)
     sample(Namespace(plane, "ours"), "ours", "gpu-scheduler", mine)
     waiting.until(lambda: HINTS in theirs(), "their hints, told with a delay of a second")
