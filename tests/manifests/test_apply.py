@@ -128,7 +128,7 @@ def test_controllers_make_our_pods(installed: Installation) -> None:
         pods = installed.plane.api.get(f"/api/v1{HOME}/pods")["items"]
         return {item["metadata"]["labels"]["app.kubernetes.io/component"] for item in pods}
 
-    waiting.until(lambda: owners() == {"certs", "scheduler", "webhook"}, "pods of all components")
+    waiting.until(lambda: owners() == {"certs", "deletion-cost", "scheduler", "webhook"}, "pods of all components")
 
 
 def test_namespace_admits_only_restricted_pods(installed: Installation) -> None:

@@ -23,13 +23,13 @@ def parsed(name: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-@pytest.mark.parametrize("name", ["scheduler", "webhook", "certs"])
+@pytest.mark.parametrize("name", ["scheduler", "webhook", "deletion-cost", "certs"])
 def test_command_knows_its_arguments(name: str) -> None:
     assert parsed(name)
 
 
 def test_files_named_in_arguments_are_mounted() -> None:
-    for name in ("scheduler", "webhook"):
+    for name in ("scheduler", "webhook", "deletion-cost"):
         folder = str(parsed(name).config.parent)
         assert folder in [mount["mountPath"] for mount in container(name)["volumeMounts"]]
 
@@ -43,9 +43,10 @@ def test_webhook_reads_its_certificates_where_they_are_mounted_and_listens_where
     assert webhook.probe_bind.endswith(f":{ports['health']}")
 
 
-def test_scheduler_listens_where_it_is_probed() -> None:
-    [port] = container("scheduler")["ports"]
-    assert (parsed("scheduler").port, port["name"]) == (port["containerPort"], "health")
+@pytest.mark.parametrize("name", ["scheduler", "deletion-cost"])
+def test_controllers_listen_where_they_are_probed(name: str) -> None:
+    [port] = container(name)["ports"]
+    assert (parsed(name).port, port["name"]) == (port["containerPort"], "health")
 
 
 def test_certificates_are_for_the_webhooks_service_and_configurations() -> None:

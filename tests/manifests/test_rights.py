@@ -58,8 +58,22 @@ SCHEDULER = (
     | rights("create patch", "events", "events.k8s.io")
     | rights("create", "leases", "coordination.k8s.io", (OURS,))
 )
+# metrics.k8s.io is not served here, so nothing of it is asked.
+DELETION_COST = (
+    rights("list watch patch", "pods")
+    | rights("list watch", "namespaces")
+    | rights("list watch", "replicasets", "apps")
+    | rights("list watch", "horizontalpodautoscalers", "autoscaling")
+    | rights("create patch", "events", "events.k8s.io")
+    | rights("create", "leases", "coordination.k8s.io", (OURS,))
+)
 CERTS = rights("create", "secrets", "", (OURS,))
-EXPECTED = {"gpu-scheduler": SCHEDULER, "gpu-scheduler-certs": CERTS, "gpu-scheduler-webhook": set[Right]()}
+EXPECTED = {
+    "gpu-scheduler": SCHEDULER,
+    "gpu-scheduler-certs": CERTS,
+    "gpu-scheduler-deletion-cost": DELETION_COST,
+    "gpu-scheduler-webhook": set[Right](),
+}
 
 
 def user(account: str) -> str:
@@ -115,6 +129,10 @@ def test_account_may_do_nothing_else(installed: Installation, everybody: set[Rig
     ("account", "verbs", "resource", "group", "namespace", "name"),
     [
         ("gpu-scheduler", "get update", "leases", "coordination.k8s.io", OURS, "gpu-scheduler"),
+        (
+            *("gpu-scheduler-deletion-cost", "get update", "leases"),
+            *("coordination.k8s.io", OURS, "gpu-scheduler-deletion-cost"),
+        ),
         ("gpu-scheduler-certs", "get update", "secrets", "", OURS, "gpu-scheduler-webhook-tls"),
         (
             *("gpu-scheduler-certs", "get patch", "mutatingwebhookconfigurations"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deletion_cost import config as deletion_cost_config
 from gpu_scheduler import config as scheduler_config
 from gpu_scheduler import profiles
 from tests.manifests import rendering
@@ -16,7 +17,7 @@ from tests.manifests.rendering import COMPONENTS, OVERLAYS, Json, of_kind, only,
 from webhook import config as webhook_config
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-SERVERS = ("gpu-scheduler", "gpu-scheduler-webhook")
+SERVERS = ("gpu-scheduler", "gpu-scheduler-deletion-cost", "gpu-scheduler-webhook")
 OURS = {"kube-system", "kube-node-lease", "gpu-scheduler"}
 
 every_overlay = pytest.mark.parametrize("name", OVERLAYS)
@@ -271,12 +272,18 @@ def test_another_setting_rolls_the_webhook_out(tmp_path: Path) -> None:
 def test_settings_are_what_the_programs_read() -> None:
     """The ConfigMaps' files, read by the very code that will read them."""
     objects = overlay("every-gpu-pod")
-    data = {next(iter(item["data"])): next(iter(item["data"].values())) for item in of_kind(objects, "ConfigMap")}
+    data = {item["metadata"]["name"].rpartition("-")[0]: item["data"] for item in of_kind(objects, "ConfigMap")}
+    wide = webhook_config.read(data["gpu-scheduler-webhook-config"]["webhook.yaml"])
+    plain = webhook_config.read(file("base/webhook/webhook.yaml"))
 
-    wide, plain = webhook_config.read(data["webhook.yaml"]), webhook_config.read(file("base/webhook/webhook.yaml"))
     assert (plain.scope, wide) == ("annotated", dataclasses.replace(plain, scope="gpu"))
-    scheduler = scheduler_config.parse(data["config.yaml"], profiles.KNOWN, "elsewhere")
+    scheduler = scheduler_config.parse(data["gpu-scheduler-config"]["config.yaml"], profiles.KNOWN, "elsewhere")
     assert [profile.scheduler_name for profile in scheduler.profiles] == [plain.scheduler_name]
+
+
+def test_deletion_cost_runs_with_the_settings_that_it_has_by_itself() -> None:
+    """What the file spells out is what holds without it."""
+    assert deletion_cost_config.read(file("base/deletion-cost/config.yaml")) == deletion_cost_config.Config()
 
 
 def file(path: str) -> str:
