@@ -33,14 +33,18 @@ TOKEN_SECONDS = 24 * 3600
 class ControlPlane:
     """A running Kubernetes control plane without nodes; use it as a context manager.
 
-    `api_server_args` are appended to the API server's own, so that a test can override a flag. Without `controllers`
-    nobody changes an object but those that a test starts.
+    `api_server_args` and `controller_manager_args` are appended to those servers' own, so that a test can override a
+    flag. Without `controllers` nobody changes an object but those that a test starts.
     """
 
     def __init__(
-        self, binaries: Path | None = None, api_server_args: Sequence[str] = (), controllers: bool = True
+        self,
+        binaries: Path | None = None,
+        api_server_args: Sequence[str] = (),
+        controller_manager_args: Sequence[str] = (),
+        controllers: bool = True,
     ) -> None:
-        self._api_server_args = list(api_server_args)
+        self._api_server_args, self._controller_manager_args = list(api_server_args), list(controller_manager_args)
         self._controllers = controllers
         self._processes: list[Process] = []
         self._ports = Ports()
@@ -105,7 +109,7 @@ class ControlPlane:
         api_server.wait_until(self.api.probe("/api/v1/namespaces/kube-node-lease"), "namespace kube-node-lease")
 
     def _start_controllers(self) -> None:
-        manager = self._start(components.controller_manager(self._at))
+        manager = self._start([*components.controller_manager(self._at), *self._controller_manager_args])
         manager.wait_until(self.controller_manager_api.probe("/healthz"), "/healthz")
         manager.wait_until(self.api.probe("/api/v1/namespaces/default/serviceaccounts/default"), "ServiceAccount")
 
