@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from cluster_model import objects, request
 from cluster_model.gpu_models import KnownModels
 from cluster_model.request import Rules
@@ -26,3 +28,10 @@ class PendingPod:
     def read(cls, pod: objects.Pod, known: Rules = BUILT_IN_MODELS) -> "PendingPod":
         """Read a pod as it comes from the API server."""
         return cls(pod, request.parse(pod, known))
+
+    def on(self, node: str) -> "PendingPod":
+        """Return the pod as it would be bound to a node."""
+        if self.pod.spec.node_name == node:
+            return self
+        spec = msgspec.structs.replace(self.pod.spec, node_name=node)
+        return PendingPod(msgspec.structs.replace(self.pod, spec=spec), self.request)

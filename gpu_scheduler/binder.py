@@ -14,7 +14,8 @@ from cluster_model.state import ClusterState
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.placement import Placement
-from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.queued_pod import Pool, QueuedPod
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.waiting_pods import Preempted, Rejected, WaitingPod, WaitingPods
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
@@ -102,21 +103,23 @@ class Binder:
         task.add_done_callback(self._ended)
 
     def release(self, attempt: Attempt) -> None:
-        """Undo what was done for a pod that certainly stays unbound: its place is free."""
+        """Undo what was done for a pod that certainly stays unbound: its place is free, which cures others, not it."""
         attempt.placement.unreserve()
-        self._books.queue.wake(self._books.state.forget(attempt.queued.uid))
+        queued = attempt.queued
+        gone = self._books.state.forget(queued.uid)
+        self._books.queue.wake(gone, queued.pending.on(attempt.node), None, lambda other: other is not queued)
 
     def rejected(self, attempt: Attempt, no: Rejected) -> None:
-        """Put a pod away that a plugin does not let have its node. That the node is free again cures others, not it."""
+        """Put a pod away that a plugin does not let have its node; what has happened while it waited still counts."""
         queued, books = attempt.queued, self._books
-        books.queue.decided(queued)
+        left = queued.pool is Pool.LEFT
+        books.queue.reject(queued, {no.plugin: no.reason.cured_by})
         self.release(attempt)
         seconds = self._rules.now() - attempt.started
         books.metrics.ended("unschedulable", attempt.profile, seconds)
-        if queued.pool is Pool.LEFT:
+        if left:
             return
         sentence = explain.counted(1, {no.reason.text: 1})
-        books.queue.reject(queued, {no.plugin: no.reason.cured_by})
         books.reports.failed(queued, "Unschedulable", sentence, _no_nomination(queued))
         log.info(
             "pod not permitted pod=%s node=%s plugin=%s attempt=%d ms=%.3f message=%s",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_scheduler.binder import Attempt, Binder, Books, unforeseen
 from gpu_scheduler.framework import Framework
-from gpu_scheduler.queue import QueuedPod
+from gpu_scheduler.queued_pod import QueuedPod
 from gpu_scheduler.waiting_pods import Rejected
 from kube_client.logs import quoted
 from scheduler_plugins import explain

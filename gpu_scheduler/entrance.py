@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from cluster_model.pod import PendingPod
 from gpu_scheduler.hooks import QueueHooks
 from gpu_scheduler.point_metrics import Measures, ProfilePoints
-from gpu_scheduler.queue import Held, PreEnqueue, QueuedPod, SortKey, priority_sort, scheduling_gates
+from gpu_scheduler.queued_pod import Held, PreEnqueue, QueuedPod, SortKey, priority_sort, scheduling_gates
 from kube_client.logs import quoted
 from scheduler_plugins.framework import PluginError
 
@@ -69,7 +69,7 @@ class Entrance:
                 for step in hooks:
                     reason = step.run(pending)
                     if reason is not None:
-                        return Held(step.name, reason.text)
+                        return Held(step.name, reason.text, reason.cured_by)
         except PluginError as failed:
             self._fault(pending, failed)
         return None

@@ -9,7 +9,8 @@ from cluster_model.state import ClusterState
 from gpu_scheduler.binder import Binder
 from gpu_scheduler.metrics import Levels
 from gpu_scheduler.preemptor import Preemptor
-from gpu_scheduler.queue import Pool, SchedulingQueue
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.queued_pod import Pool
 from gpu_scheduler.volume_binder import VolumeBinder
 from kube_client.events import Counts as EventCounts
 from kube_client.events import Recorder

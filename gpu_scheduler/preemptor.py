@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from cluster_model import objects
 from cluster_model.state import ClusterState
-from gpu_scheduler.queue import QueuedPod, SchedulingQueue
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.queued_pod import QueuedPod
 from gpu_scheduler.reports import Reports
 from kube_client import conditions, evictions
 from kube_client.client import Client

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 
 from cluster_model import objects
-from gpu_scheduler.queue import QueuedPod, Said
+from gpu_scheduler.queued_pod import QueuedPod, Said
 from kube_client import conditions, event_bodies
 from kube_client.client import Client
 from kube_client.conditions import Reason

@@ -34,3 +34,10 @@ def test_a_model_of_the_configuration_is_read_by_the_name_that_nodes_get() -> No
 def test_an_unknown_model_is_no_mistake_but_a_malformed_name_is() -> None:
     assert PendingPod.read(raw_pod(gpu=1, model="B900")).request.problems == ()
     assert len(PendingPod.read(raw_pod(gpu=1, model="B900;")).request.problems) == 1
+
+
+def test_a_pod_on_a_node_asks_for_what_it_asked_for() -> None:
+    asking = PendingPod.read(raw_pod(gpu=1))
+
+    assert (asking.on("n").pod.spec.node_name, asking.on("n").request) == ("n", asking.request)
+    assert asking.on("n").on("n") == asking.on("n")

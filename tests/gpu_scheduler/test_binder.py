@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_scheduler.queue import Pool
+from gpu_scheduler.queued_pod import Pool
 from kube_client.binding import AlreadyBound, Failed, Gone, Outcome
 from kube_client.changes import Deleted, Modified
 from kube_client.errors import ApiError
@@ -39,7 +39,7 @@ def test_a_refused_binding_gives_the_place_back_and_is_tried_again_later() -> No
         said = 'running Bind plugin "DefaultBinder": no rights'
         assert world.recorder.notes("FailedScheduling") == [said]
         assert world.client.patches[0][1]["status"]["conditions"][0]["reason"] == "SchedulerError"
-        world.clock.move(1)
+        world.clock.move(2)
         world.cycle.step()
         await world.settle()
         assert world.recorder.notes("Scheduled") == ["Successfully assigned ns/p to n"]
@@ -233,10 +233,10 @@ def test_a_bug_in_a_binding_reaches_the_cycle() -> None:
 def test_a_bound_pod_is_counted_with_its_attempts() -> None:
     async def test(world: World) -> None:
         await world.settle()
-        world.clock.move(1)
+        world.clock.move(2)
         world.cycle.step()
         await world.settle()
         assert world.sample("scheduler_pod_scheduling_attempts_sum") == 2
-        assert world.sample("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 1
+        assert world.sample("scheduler_pod_scheduling_sli_duration_seconds_sum", attempts="2") == 2
 
     started([REFUSED], test)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_scheduler.queue import Pool
+from gpu_scheduler.queued_pod import Pool
 from scheduler_plugins import registry
 from scheduler_plugins.framework import Filter, PluginError, Profile
 from tests.gpu_scheduler.build import node, pending

@@ -13,7 +13,7 @@ from cluster_model.label_selectors import EVERYTHING
 from cluster_model.pod import rules
 from cluster_model.pod_counts import Pods, Wanted
 from gpu_scheduler.feed import Feed
-from gpu_scheduler.queue import Pool
+from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Added, Deleted, Modified, Synced
 from tests.gpu_scheduler.build import SCHEDULER, node, pod
 from tests.gpu_scheduler.fakes import World

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from gpu_scheduler.queue import Pool
+from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Added, Deleted, Modified
 from kube_client.errors import ApiError
 from scheduler_plugins import registry

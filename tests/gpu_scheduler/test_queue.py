@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from cluster_model.verdict import Event
+from cluster_model.pod import PendingPod
+from cluster_model.verdict import OWN_UPDATES, Event
 from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.queue import Held, Pool, QueuedPod, SchedulingQueue, scheduling_gates
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.queued_pod import Held, Pool, QueuedPod, scheduling_gates
 from tests.gpu_scheduler.build import Clock, pending
 
 FREED = frozenset({Event.ASSIGNED_POD_DELETE})
 FITLESS = {"Plugin": FREED}
+ANY_UPDATE = frozenset({Event.POD_UPDATE})
+OTHERS = sorted(set(Event) - OWN_UPDATES)  # events of other objects than the pod that waits
 
 
 @pytest.fixture
@@ -88,7 +92,7 @@ def test_an_error_waits_for_its_backoff_and_no_longer(
         queue.fail(popped(queue))
         clock.move(100)
     queue.fail(popped(queue))
-    clock.move(seconds - 0.001)
+    clock.move(seconds + 1 - 0.001)  # the second in which the backoff ends counts to its end
     assert queue.pop() is None
     assert queue.wait_seconds() == pytest.approx(0.001)
     clock.move(0.001)
@@ -101,7 +105,7 @@ def test_a_woken_pod_goes_to_active_once_its_backoff_is_over(
     queue: SchedulingQueue, clock: Clock, rejections: int, seconds: float
 ) -> None:
     rejected(queue, times=rejections)
-    clock.move(seconds - 0.001)
+    clock.move(seconds + 1 - 0.001)
     queue.wake(FREED)
     assert pool(queue, "p") is Pool.BACKOFF
     queue.put(pending("busy"))  # something else to do, so that nothing is taken early
@@ -122,7 +126,7 @@ def test_an_idle_queue_takes_a_woken_pod_early_but_never_a_failed_one(queue: Sch
 def test_a_success_after_errors_forgets_them(queue: SchedulingQueue, clock: Clock) -> None:
     queue.put(pending())
     queue.fail(popped(queue))
-    clock.move(1)
+    clock.move(2)
     queued = popped(queue)
     queue.reject(queued, FITLESS)
 
@@ -130,16 +134,21 @@ def test_a_success_after_errors_forgets_them(queue: SchedulingQueue, clock: Cloc
     assert queued.errors == 0
 
 
-@pytest.mark.parametrize("event", list(Event))
+def is_cure(event: Event, cure: Event) -> bool:
+    """A plain update that is named as a cure stands for every kind of update."""
+    return event is cure or (cure is Event.ASSIGNED_POD_UPDATE and event.startswith(cure))
+
+
+@pytest.mark.parametrize("event", OTHERS)
 @pytest.mark.parametrize("cure", list(Event))
 def test_only_a_cure_wakes(queue: SchedulingQueue, event: Event, cure: Event) -> None:
     rejected(queue, cured_by=frozenset({cure}))
 
-    assert queue.wake({event}) == (event is cure)
-    assert pool(queue, "p") is (Pool.BACKOFF if event is cure else Pool.UNSCHEDULABLE)
+    assert queue.wake({event}) == is_cure(event, cure)
+    assert pool(queue, "p") is (Pool.BACKOFF if is_cure(event, cure) else Pool.UNSCHEDULABLE)
 
 
-@pytest.mark.parametrize("event", list(Event))
+@pytest.mark.parametrize("event", OTHERS)
 @pytest.mark.parametrize("cure", list(Event))
 def test_a_cure_that_came_during_the_attempt_is_not_lost(queue: SchedulingQueue, event: Event, cure: Event) -> None:
     queue.put(pending())
@@ -147,8 +156,7 @@ def test_a_cure_that_came_during_the_attempt_is_not_lost(queue: SchedulingQueue,
     queue.wake({event})
     queue.reject(queued, {"Plugin": frozenset({cure})})
 
-    cured = event is cure or event is Event.POD_UPDATE
-    assert pool(queue, "p") is (Pool.BACKOFF if cured else Pool.UNSCHEDULABLE)
+    assert pool(queue, "p") is (Pool.BACKOFF if is_cure(event, cure) else Pool.UNSCHEDULABLE)
 
 
 def test_an_event_before_the_attempt_does_not_count(queue: SchedulingQueue) -> None:
@@ -184,7 +192,7 @@ def test_waiting_never_lasts_past_the_next_look_for_leftovers(queue: SchedulingQ
 
 def test_a_gated_pod_is_never_tried_not_even_as_a_leftover(queue: SchedulingQueue, clock: Clock) -> None:
     queue.put(pending(gates=["wait"]))
-    queue.wake(set(Event))
+    queue.wake(set(OTHERS))
     clock.move(1000)
 
     assert queue.pop() is None
@@ -204,7 +212,7 @@ def test_a_pod_is_tried_when_its_last_gate_goes(queue: SchedulingQueue) -> None:
     "newer", [{"labels": {"a": "b"}}, {"gpu": 1}, {"annotations": {"gpu.nvidia.com/model": "H100"}}]
 )
 def test_an_update_of_what_a_pod_asks_for_tries_it_again(queue: SchedulingQueue, newer: dict[str, Any]) -> None:
-    rejected(queue, cured_by=frozenset())
+    rejected(queue, cured_by=ANY_UPDATE)
     queue.put(pending(**newer))
 
     assert names(queue) == ["p"]
@@ -212,8 +220,15 @@ def test_an_update_of_what_a_pod_asks_for_tries_it_again(queue: SchedulingQueue,
 
 @pytest.mark.parametrize("newer", [{"conditions": [{"type": "PodScheduled", "status": "False"}]}, {"version": "9"}])
 def test_our_own_condition_does_not_try_it_again(queue: SchedulingQueue, newer: dict[str, Any]) -> None:
-    rejected(queue)
+    rejected(queue, cured_by=ANY_UPDATE)
     queue.put(pending(**newer))
+
+    assert queue.pop() is None
+
+
+def test_an_update_that_no_plugin_waits_for_does_not_try_it_again(queue: SchedulingQueue) -> None:
+    rejected(queue, cured_by=frozenset({Event.POD_TOLERATION}))
+    queue.put(pending(labels={"a": "b"}))
 
     assert queue.pop() is None
 
@@ -222,7 +237,7 @@ def test_an_update_during_the_attempt_tries_it_again(queue: SchedulingQueue) -> 
     queue.put(pending())
     queued = popped(queue)
     queue.put(pending(labels={"a": "b"}))
-    queue.reject(queued, FITLESS)
+    queue.reject(queued, {"Plugin": ANY_UPDATE})
 
     assert names(queue) == ["p"]
     assert queued.pending.pod.metadata.labels == {"a": "b"}
@@ -248,7 +263,7 @@ def test_a_removed_pod_is_gone_from_everywhere(queue: SchedulingQueue, clock: Cl
         queue.reject(queued, FITLESS)
         queue.wake(FREED if state == "backoff" else set())
     queue.remove("uid-p")
-    queue.wake(set(Event))
+    queue.wake(set(OTHERS))
     clock.move(1000)
 
     assert queue.pop() is None
@@ -281,7 +296,7 @@ def test_pods_that_enter_a_queue_are_counted_with_the_event(clock: Clock) -> Non
     rejected(queue)
     queue.wake(FREED)
     queue.put(pending("other"))
-    clock.move(1)
+    clock.move(2)
     names(queue)
 
     assert seen == {
@@ -339,3 +354,65 @@ def test_a_pod_enters_no_queue_while_a_plugin_holds_it(clock: Clock) -> None:
 
 def test_gates_are_named_as_kube_scheduler_names_them() -> None:
     assert scheduling_gates(pending(gates=["b", "a"])) == Held("SchedulingGates", "waiting for scheduling gates: [b a]")
+
+
+def test_a_pod_is_tried_at_once_when_told_so_whatever_it_waits_for(queue: SchedulingQueue) -> None:
+    rejected(queue, cured_by=frozenset())
+    queue.activate("uid-p")
+    assert pool(queue, "p") is Pool.ACTIVE
+    queue.fail(popped(queue))
+    queue.activate("uid-p")
+
+    assert pool(queue, "p") is Pool.ACTIVE
+
+
+def test_a_pod_that_is_told_to_be_tried_during_its_attempt_is_tried_again(queue: SchedulingQueue) -> None:
+    queue.put(pending())
+    queued = popped(queue)
+    queue.activate("uid-p")
+    queue.reject(queued, {"Plugin": frozenset()})
+
+    assert pool(queue, "p") is Pool.BACKOFF
+
+
+def test_a_leftover_is_marked_until_its_next_verdict(queue: SchedulingQueue, clock: Clock) -> None:
+    rejected(queue, cured_by=frozenset())
+    clock.move(331)
+    queued = popped(queue)
+    assert queued.flushed
+    queue.reject(queued, FITLESS)
+
+    assert not queued.flushed
+
+
+def test_a_gated_leftover_is_asked_again_only_after_five_more_minutes(clock: Clock) -> None:
+    asked: list[float] = []
+
+    def hold(pod: PendingPod) -> Held | None:
+        asked.append(clock())
+        return scheduling_gates(pod)
+
+    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=hold)
+    queue.put(pending(gates=["g"]))
+    for _ in range(24):
+        clock.move(30)
+        assert queue.pop() is None
+
+    assert asked == [1000, 1330, 1660]
+
+
+def test_a_preemptor_is_held_on_its_way_back_while_its_preemption_runs(clock: Clock) -> None:
+    running = {"uid-p"}
+    held = Held("DefaultPreemption", "waiting for the preemption for this pod to be finished")
+    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=lambda pod: held if pod.pod.metadata.uid in running else None)
+    running.clear()
+    queue.put(pending())
+    queued = popped(queue)
+    running.add("uid-p")
+    queue.reject(queued, {"NodeResourcesFit": FREED})
+    queue.wake(FREED)
+    assert (pool(queue, "p"), set(queued.cures)) == (Pool.GATED, {"NodeResourcesFit", "DefaultPreemption"})
+    running.clear()
+    queue.wake(FREED)
+
+    assert pool(queue, "p") is Pool.BACKOFF

@@ -1,41 +1,29 @@
-"""The queue against a slow model: whatever happens in whatever order, no pod is lost and none is in two pools."""
+"""The queue against its slow plain twin: whatever happens in whatever order, both hold each pod in the same pool."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from cluster_model.pod import PendingPod
 from cluster_model.verdict import Event
 from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.queue import Pool, QueuedPod, SchedulingQueue
-from tests.gpu_scheduler.build import Clock, pending
+from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.queued_pod import Held, Pool, QueuedPod, scheduling_gates
+from gpu_scheduler.waiting_room import Hints
+from scheduler_plugins.hints.interest import Hint, Interest, Interests, always, never
+from tests.gpu_scheduler.build import SCHEDULER, Clock, pending
+from tests.gpu_scheduler.queue_twin import Cures, TwinQueue
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
-EVENTS = st.sampled_from([Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_DELETE])
-
-
-@dataclass
-class Model:
-    """One pod as the rules of the queue say it must be."""
-
-    where: str  # ready, waiting, gated, flight, backoff, error
-    since: float
-    rejections: int = 0
-    errors: int = 0
-    cures: frozenset[Event] = frozenset()
-    missed: set[Event] = field(default_factory=set)
-
-    def backoff_ends(self) -> float:
-        failures = self.errors or self.rejections
-        return self.since + (min(10.0, 2.0 ** (failures - 1)) if failures else 0.0)
-
-    def wake(self, now: float) -> None:
-        self.where = "ready" if self.backoff_ends() <= now else "backoff"
-
-
+EVENTS = (Event.NODE_ADD, Event.NODE_LABEL, Event.ASSIGNED_POD_DELETE)
+CURES = st.frozensets(st.sampled_from([*EVENTS, Event.POD_LABEL, Event.POD_UPDATE]))
+LABELS = st.sampled_from(["", "x", "y"])
+REJECTORS = st.sampled_from(["Labelled", "Own", "Unheard of"])
 POOLS = {
-    "ready": Pool.ACTIVE,
+    "active": Pool.ACTIVE,
     "waiting": Pool.UNSCHEDULABLE,
     "gated": Pool.GATED,
     "flight": Pool.IN_FLIGHT,
@@ -44,125 +32,132 @@ POOLS = {
 }
 
 
+def label(pod: PendingPod) -> str:
+    return pod.pod.metadata.labels.get("l", "")
+
+
+def wants(pod: PendingPod, old: str | None, new: str | None) -> Hint:
+    """A hint by what the object says: the pod's label queues it, "?" cannot be judged."""
+    said = new if old is None else old
+    return Hint.ERROR if said == "?" else Hint.QUEUE if said == label(pod) else Hint.SKIP
+
+
+KNOWN: dict[tuple[str, str], Interests] = {
+    (SCHEDULER, "Labelled"): (
+        Interest({Event.NODE_ADD: wants, Event.ASSIGNED_POD_DELETE: wants}, label),
+        Interest({Event.NODE_LABEL: always}),
+    ),
+    (SCHEDULER, "Own"): (Interest({Event.POD_LABEL: always, Event.NODE_ADD: never}),),
+    (SCHEDULER, "SchedulingGates"): (Interest({Event.POD_GATES: always}),),
+    (SCHEDULER, "Quota"): (Interest({Event.NODE_LABEL: always}),),
+}
+
+
 class QueueMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.queue = SchedulingQueue(Backoff(), self.clock)
-        self.model: dict[str, Model] = {}
+        self.over_quota: set[str] = set()
+        self.entered: list[tuple[str, str]] = []
+        self.queue = SchedulingQueue(
+            Backoff(), self.clock, lambda *entered: self.entered.append(entered), pre_enqueue=self.hold
+        )
+        self.queue.heed(Hints(KNOWN, self.clock, lambda *_: None))
+        self.twin = TwinQueue(self.clock, KNOWN, self.hold, swept=self.clock())
         self.flights: dict[str, QueuedPod] = {}
 
-    @rule(name=NAMES, gated=st.booleans(), label=st.sampled_from(["", "x"]))
-    def put(self, name: str, gated: bool, label: str) -> None:
-        known = self.queue.get(f"uid-{name}")
-        newer = pending(name, gates=["g"] if gated else [], labels={"l": label} if label else {})
-        changed = known is not None and (known.pending.pod.spec, known.pending.pod.metadata.labels) != (
-            newer.pod.spec,
-            newer.pod.metadata.labels,
-        )
-        if known is not None and gated and not known.pending.pod.spec.scheduling_gates:
-            return  # the API server lets nobody add a gate
-        self.queue.put(newer)
-        if known is None:
-            self.model[name] = Model("gated" if gated else "ready", self.clock())
-        elif changed:
-            self.updated(self.model[name], gated)
+    def hold(self, pod: PendingPod) -> Held | None:
+        over = Held("Quota", "no quota left") if pod.pod.metadata.name in self.over_quota else None
+        return scheduling_gates(pod) or over
 
-    def updated(self, pod: Model, gated: bool) -> None:
-        if pod.where == "gated" and not gated:
-            pod.where = "ready"
-        elif pod.where == "waiting":
-            pod.wake(self.clock())
-        elif pod.where == "flight":
-            pod.missed.add(Event.POD_UPDATE)
+    @rule(name=NAMES, gated=st.booleans(), label=LABELS, priority=st.sampled_from([0, 5]))
+    def put(self, name: str, gated: bool, label: str, priority: int) -> None:
+        known = self.queue.get(f"uid-{name}")
+        if known is not None:  # the API server lets nobody add a gate or change the priority
+            gated &= bool(known.pending.pod.spec.scheduling_gates)
+            priority = known.pending.pod.spec.priority
+        newer = pending(name, gates=["g"] if gated else [], labels={"l": label} if label else {}, priority=priority)
+        self.queue.put(newer)
+        self.twin.put(newer)
+
+    @rule(name=NAMES)
+    def toggle_quota(self, name: str) -> None:
+        self.over_quota ^= {name}
 
     @rule(name=NAMES)
     def remove(self, name: str) -> None:
         self.queue.remove(f"uid-{name}")
-        self.model.pop(name, None)
+        self.twin.pods.pop(f"uid-{name}", None)
+
+    @rule(name=NAMES)
+    def activate(self, name: str) -> None:
+        self.queue.activate(f"uid-{name}")
+        found = self.twin.pods.get(f"uid-{name}")
+        if found is not None:
+            self.twin.activate(found)
 
     @rule()
     def pop(self) -> None:
-        self.flush()
-        queued = self.queue.pop()
-        ready = {name for name, pod in self.model.items() if pod.where == "ready"}
-        early = {name for name, pod in self.model.items() if pod.where == "backoff"}
+        queued, candidates = self.queue.pop(), self.twin.pop()
+        assert (queued is None) == (not candidates)
         if queued is None:
-            assert not ready
-            assert not early
             return
-        name = queued.pending.pod.metadata.name
-        assert name in (ready or early)
-        self.model[name].where = "flight"
-        self.model[name].missed.clear()
-        self.flights[name] = queued
+        assert queued.uid in candidates
+        found = self.twin.pods[queued.uid]
+        found.where, found.missed, found.forced = "flight", [], False
+        self.flights[queued.uid] = queued
 
     @precondition(lambda self: self.flights)
-    @rule(data=st.data(), cures=st.frozensets(EVENTS))
-    def reject(self, data: st.DataObject, cures: frozenset[Event]) -> None:
-        name, queued = self.landed(data)
-        self.queue.reject(queued, {"Plugin": cures})
-        pod = self.model.get(name)
-        if pod is None or self.queue.get(f"uid-{name}") is not queued:
-            return
-        pod.since, pod.errors, pod.rejections = self.clock(), 0, pod.rejections + 1
-        pod.where, pod.cures = "waiting", cures
-        if pod.missed & (cures | {Event.POD_UPDATE}):
-            pod.wake(self.clock())
+    @rule(data=st.data(), cures=st.dictionaries(REJECTORS, CURES))
+    def end(self, data: st.DataObject, cures: Cures) -> None:
+        uid, queued = self.landed(data)
+        self.queue.reject(queued, cures)
+        if self.queue.get(uid) is queued:
+            self.twin.ended(self.twin.pods[uid], cures)
 
     @precondition(lambda self: self.flights)
     @rule(data=st.data())
-    def fail(self, data: st.DataObject) -> None:
-        name, queued = self.landed(data)
+    def fail_to_bind(self, data: st.DataObject) -> None:
+        uid, queued = self.landed(data)
+        self.queue.decided(queued)
         self.queue.fail(queued)
-        pod = self.model.get(name)
-        if pod is not None and self.queue.get(f"uid-{name}") is queued:
-            pod.since, pod.errors, pod.where = self.clock(), pod.errors + 1, "error"
+        if self.queue.get(uid) is queued:
+            self.twin.ended(self.twin.pods[uid], {})
 
     def landed(self, data: st.DataObject) -> tuple[str, QueuedPod]:
-        name = data.draw(st.sampled_from(sorted(self.flights)))
-        return name, self.flights.pop(name)
+        uid = data.draw(st.sampled_from(sorted(self.flights)))
+        return uid, self.flights.pop(uid)
 
-    @rule(events=st.frozensets(EVENTS, min_size=1))
-    def wake(self, events: frozenset[Event]) -> None:
-        self.queue.wake(events)
-        for pod in self.model.values():
-            if pod.where == "waiting" and pod.cures & events:
-                pod.wake(self.clock())
-            elif pod.where == "flight":
-                pod.missed |= events
+    @rule(event=st.sampled_from(EVENTS), said=st.sampled_from(["x", "y", "?", ""]), only=st.sampled_from([-1, 0, 5]))
+    def wake(self, event: Event, said: str, only: int) -> None:
+        old: Any = None if event is Event.NODE_ADD else said
+        new: Any = None if event is Event.ASSIGNED_POD_DELETE else said
+        moved = self.queue.wake({event}, old, new, lambda queued: queued.pending.pod.spec.priority > only)
+        assert moved == self.twin.event(event, old, new, lambda found: found.pod.pod.spec.priority > only)
 
-    @rule(seconds=st.sampled_from([0.3, 1.0, 4.0, 11.0]))
+    @rule(seconds=st.sampled_from([0.3, 0.7, 1.0, 4.0, 11.0, 29.0, 331.0]))
     def move(self, seconds: float) -> None:
         self.clock.move(seconds)
 
-    @rule()
-    def a_leftover_is_tried_after_all(self) -> None:
-        self.clock.move(331)
-        for pod in self.model.values():
-            if pod.where == "waiting":
-                pod.where = "ready"
-        self.pop()
-
-    def flush(self) -> None:
-        if any(pod.where == "waiting" and self.clock() - pod.since >= 300 for pod in self.model.values()):
-            self.clock.move(30)  # leftovers are looked for every half minute: now it is surely time
-        now = self.clock()
-        for pod in self.model.values():
-            backed_off = pod.where in ("backoff", "error") and pod.backoff_ends() <= now
-            if backed_off or (pod.where == "waiting" and now - pod.since >= 300):
-                pod.where = "ready"
-
     @invariant()
-    def agrees_with_the_model(self) -> None:
+    def each_pod_is_where_the_twin_has_it(self) -> None:
         counts = self.queue.counts()
         for word, pool in POOLS.items():
-            assert counts[pool] == sum(pod.where == word for pod in self.model.values()), word
-        for name, pod in self.model.items():
-            queued = self.queue.get(f"uid-{name}")
+            assert counts[pool] == sum(found.where == word for found in self.twin.pods.values()), word
+        for uid, found in self.twin.pods.items():
+            queued = self.queue.get(uid)
             assert queued is not None
-            assert queued.pool is POOLS[pod.where]
+            assert (queued.pool, queued.cures, queued.held) == (POOLS[found.where], found.cures, found.held)
+
+    @invariant()
+    def pods_entered_the_same_queues_for_the_same_reasons(self) -> None:
+        assert Counter(self.entered) == Counter(self.twin.entered)
+
+    @invariant()
+    def nothing_is_remembered_once_nobody_is_in_flight(self) -> None:
+        if not any(found.where == "flight" for found in self.twin.pods.values()):
+            assert self.queue.in_flight_events() == {"PodPopped": 0}
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestQueueMachine.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)

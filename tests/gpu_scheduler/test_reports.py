@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from gpu_scheduler.queue import QueuedPod
+from gpu_scheduler.queued_pod import QueuedPod
 from kube_client.errors import ApiError
 from tests.gpu_scheduler.build import pending
 from tests.gpu_scheduler.fakes import World

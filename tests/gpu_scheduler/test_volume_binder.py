@@ -14,7 +14,7 @@ from cluster_model.storage_objects import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
-from gpu_scheduler.queue import Pool
+from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Deleted
 from kube_client.errors import ApiError
 from scheduler_plugins import registry
