@@ -18,7 +18,7 @@ from typing import Any
 
 from cluster_model import objects, pod
 from cluster_model.state import ClusterState
-from gpu_scheduler import built_in, wiring
+from gpu_scheduler import built_in, resource_metrics, wiring
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.config import Config
@@ -145,10 +145,12 @@ class Scheduler:
         metrics.observe_levels(lambda: read(sources), config.leader_election.resource_name)
         metrics.registry.register(ClientMetrics(client.counts))
         self._metrics = metrics
+        told = partial(_told, pods, leadership)
+        self._pages = {"/metrics/resources": lambda: resource_metrics.lines(told())}
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Serve probes, follow the cluster and decide in our terms, until told to stop; then end in good order."""
-        app = server.application(self._live(), self._ready(), self._metrics.text)
+        app = server.application(self._live(), self._ready(), self._metrics.text, self._pages)
         async with server.serve(app, self._options.address, self._options.port) as port, asyncio.TaskGroup() as group:
             log.info("serving address=%s port=%d", self._options.address, port)
             background = [group.create_task(work) for work in self._background()]
@@ -189,6 +191,11 @@ class Scheduler:
         watches: dict[str, Watch[Any]] = {"nodes": self._nodes, "pods": self._pods, **self._around.watches}
         in_step = {name: partial(_in_step, watch) for name, watch in watches.items()}
         return {**in_step, "shutdown": lambda: "stopping" if self._stopping else None}
+
+
+def _told(pods: Reflector[objects.Pod], leadership: Leadership) -> tuple[objects.Pod, ...]:
+    """Return all pods, where we lead: else each of them would be told by every replica."""
+    return pods.objects() if leadership.may_write() else ()
 
 
 def _in_step(watch: Watch[Any]) -> str | None:

@@ -23,6 +23,10 @@ class Known(Generic[T]):
     def __len__(self) -> int:
         return len(self._objects)
 
+    def objects(self) -> tuple[T, ...]:
+        """Return all of them."""
+        return tuple(self._objects.values())
+
     def see(self, seen: T) -> Iterator[Change[T]]:
         """Take an object's current state."""
         key = key_of(seen.metadata)

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 from aiohttp import web
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Check = Callable[[], str | None]  # what is wrong; None when nothing is
+Pages = Mapping[str, Callable[[], AsyncIterator[bytes]]]  # further metrics by path, in pieces
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -15,13 +17,20 @@ class CannotServe(OSError):
     """The address is not ours to serve on."""
 
 
-def application(live: Mapping[str, Check], ready: Mapping[str, Check], metrics: Callable[[], bytes]) -> web.Application:
+NO_PAGES: Pages = MappingProxyType({})
+
+
+def application(
+    live: Mapping[str, Check], ready: Mapping[str, Check], metrics: Callable[[], bytes], pages: Pages = NO_PAGES
+) -> web.Application:
     """Build the server's routes; the checks are asked at each probe."""
     app = web.Application()
     app.router.add_get("/healthz", _probe(live))
     app.router.add_get("/livez", _probe(live))
     app.router.add_get("/readyz", _probe({**live, **ready}))
     app.router.add_get("/metrics", _metrics(metrics))
+    for path, pieces in pages.items():
+        app.router.add_get(path, _page(pieces))
     return app
 
 
@@ -53,5 +62,17 @@ def _probe(checks: Mapping[str, Check]) -> Handler:
 def _metrics(text: Callable[[], bytes]) -> Handler:
     async def answer(_request: web.Request) -> web.Response:
         return web.Response(body=text(), headers={"Content-Type": CONTENT_TYPE})
+
+    return answer
+
+
+def _page(pieces: Callable[[], AsyncIterator[bytes]]) -> Handler:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE})
+        await response.prepare(request)
+        async for piece in pieces():
+            await response.write(piece)
+        await response.write_eof()
+        return response
 
     return answer

@@ -77,6 +77,10 @@ class Reflector(Generic[T]):
         """Whether everything has been told and the last contact with the server succeeded."""
         return self.synced and self._connected
 
+    def objects(self) -> tuple[T, ...]:
+        """Return what has been told and not taken back, in no order."""
+        return self._known.objects()
+
     def relist(self) -> None:
         """Let the next `changes()` begin with a new list. What was told stays known, so only differences come."""
         self._version = None

@@ -5,9 +5,10 @@ With the same type, the same names of labels and the same buckets, so that dashb
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.control_plane import waiting
 from tests.control_plane.api import Json
@@ -15,6 +16,8 @@ from tests.control_plane.cluster import ControlPlane
 from tests.gpu_scheduler import metric_families
 from tests.gpu_scheduler.metric_families import Family
 from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, pod, scheduler
+
+Series: TypeAlias = tuple[str, frozenset[tuple[str, str]], float]
 
 pytestmark = pytest.mark.control_plane
 
@@ -34,6 +37,7 @@ AWAITED = {
 }
 ALSO = ("rest_client_requests_total", "rest_client_request_duration_seconds", "leader_election_master_status")
 OF_THE_PROCESS = re.compile(r"process_(?!network|virtual_memory_max)\w+")  # the rest only Go's library reads
+RESOURCES = "/metrics/resources"
 SAMPLED = "scheduler_plugin_execution_duration_seconds_count"
 HINTS = "scheduler_queueing_hint_execution_duration_seconds_count"
 CLAIM = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "late"}}]}
@@ -128,6 +132,33 @@ def test_each_family_of_kube_scheduler_is_ours_with_its_type_labels_and_buckets(
 
     assert {name: mine.get(name) for name in wanted} == wanted
     assert len(wanted) > 25
+
+
+def test_the_resources_of_all_pods_are_told_as_kube_scheduler_tells_them(plane: ControlPlane, ours: Scheduler) -> None:
+    plane.api.post("/api/v1/namespaces", {"metadata": {"name": "resources"}})
+    waiting.until(plane.api.probe("/api/v1/namespaces/resources/serviceaccounts/default"), "the ServiceAccount")
+    sizes = {"cpu": "1500m", "memory": "64Mi", "ephemeral-storage": "1Gi", "example.com/nic": "2"}
+    sized = {"image": "registry.example/app:1", "resources": {"requests": sizes, "limits": sizes}}
+    inits = [{**sized, "name": "side", "restartPolicy": "Always"}, {**sized, "name": "first"}]
+    small = {"image": "registry.example/app:1", "name": "small", "resources": {"limits": {"memory": "1G"}}}
+    document = on("ours", "sized", "gpu-scheduler")
+    document["spec"] |= {"containers": [{**sized, "name": "a"}, small], "initContainers": inits}
+    Namespace(plane, "resources").create(document)
+
+    def both() -> tuple[set[Series], set[Series]]:
+        return series(plane.scheduler_api.text(RESOURCES)), series(ours.get(RESOURCES)[1])
+
+    waiting.until(lambda: any(("pod", "sized") in labels for _, labels, _ in both()[0]), "the pod told by theirs")
+    waiting.until(lambda: any(("pod", "sized") in labels for _, labels, _ in both()[1]), "the pod told by ours")
+    theirs, mine = both()
+    assert mine == theirs
+    assert {name for name, _, _ in mine} == {"kube_pod_resource_request", "kube_pod_resource_limit"}
+
+
+def series(text: str) -> set[Series]:
+    """Each series of a scrape with its value."""
+    families = text_string_to_metric_families(text)
+    return {(one.name, frozenset(one.labels.items()), one.value) for family in families for one in family.samples}
 
 
 def test_what_we_leave_out_is_there_in_kube_scheduler(scraped: tuple[dict[str, Family], dict[str, Family]]) -> None:

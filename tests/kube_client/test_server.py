@@ -1,6 +1,7 @@
 """Probes and metrics over HTTP."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -94,3 +95,20 @@ def test_what_is_not_alive_is_neither(path: str) -> None:
 )
 def test_metrics_carry_kube_schedulers_names_and_buckets(series: str) -> None:
     assert series in get("/metrics")[1].splitlines()
+
+
+def test_a_further_page_is_sent_in_its_pieces() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"a 1\n", b"b 2\n"):
+            yield piece
+
+    async def ask() -> tuple[str, str]:
+        app = server.application({}, {}, bytes, {"/metrics/more": pieces})
+        async with (
+            server.serve(app, "127.0.0.1", 0) as port,
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{port}/metrics/more") as answer,
+        ):
+            return answer.headers["Content-Type"], await answer.text()
+
+    assert asyncio.run(ask()) == (server.CONTENT_TYPE, "a 1\nb 2\n")
