@@ -1,18 +1,21 @@
 """Compares our decisions with kube-scheduler's on made-up cases: `python -m tests.differential --seed 1 --cases 1000`.
 
 Each difference is written out with its case, made as small as possible. The last line counts cases and differences.
+With `--real` cases are set up one by one on a control plane of their own; what its API server refuses does not count.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from tests.differential import generate
+from tests.differential import generate, real
 from tests.differential.framework import Framework
 from tests.differential.run import Found, compared, shrunk
+from tests.differential.stage import Stage
 
 MOST_SHRUNK = 20
 
@@ -20,24 +23,40 @@ MOST_SHRUNK = 20
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run; the exit code is 1 if anything differs."""
     asked = _parser().parse_args(arguments)
-    cases = [generate.case(asked.seed, asked.only, asked.plugins)] if asked.only is not None else None
-    source = cases or generate.cases(asked.seed, asked.cases, asked.plugins)
-    count = 0
+    count, found = (_on_a_cluster if asked.real else _in_the_framework)(asked)
+    for number, one in enumerate(found):
+        print(_written(one, number < asked.shrink))
+    print(f"cases={count} differences={len(found)}")
+    return 1 if found else 0
+
+
+def _in_the_framework(asked: argparse.Namespace) -> tuple[int, list[Found]]:
+    numbers = range(asked.cases) if asked.only is None else (asked.only,)
+    source = (generate.case(asked.seed, number, asked.plugins) for number in numbers)
+    count, found = 0, list[Found]()
     with Framework() as framework:
-        found = []
         for one in compared(framework, source):
             count += 1
             found += [one] if one else []
-        for number, one in enumerate(found):
-            print(_written(shrunk(framework, one) if number < asked.shrink else one, number < asked.shrink))
-    print(f"cases={count} differences={len(found)}")
-    return 1 if found else 0
+        small = [shrunk(framework, one) for one in found[: asked.shrink]]
+    return count, [*small, *found[asked.shrink :]]
+
+
+def _on_a_cluster(asked: argparse.Namespace) -> tuple[int, list[Found]]:
+    numbers: Iterable[int] = itertools.count() if asked.only is None else (asked.only,)
+    with Stage() as stage:
+        tally = real.compared(stage, real.cases(asked.seed, numbers, asked.plugins), asked.cases, asked.shrink)
+    for problem, times in tally.refused.most_common():
+        print(f"refused {times} times: {problem}")
+    print(f"placed={tally.placed} refused={tally.refused.total()} repeated={tally.repeated}")
+    return tally.cases, tally.found
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=1, help="other seeds make other cases")
     parser.add_argument("--cases", type=int, default=1000, help="how many")
+    parser.add_argument("--real", action="store_true", help="on a real control plane, one pod at a time")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="that case alone, by the number in its id")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, metavar="COUNT", help="differences made small")
     known = ", ".join(generate.SUBJECTS)

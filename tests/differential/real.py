@@ -8,10 +8,10 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tests.differential import placing
+from tests.differential import generate, placing
 from tests.differential.documents import Document
 from tests.differential.run import Found
 from tests.differential.shrink import shrink
@@ -33,11 +33,16 @@ class Tally:
     found: list[Found] = field(default_factory=list)
 
 
+def cases(seed: int, numbers: Iterable[int], subjects: Sequence[str]) -> Iterator[Document]:
+    """Write cases whose nodes have names of their own, so that nothing left of one stands in the way of the next."""
+    return (generate.case(seed, number, subjects, f"s{seed}-{number}-") for number in numbers)
+
+
 def compared(stage: Stage, cases: Iterable[Document], count: int, shrunk: int = 0) -> Tally:
     """Decide until so many cases were decided; make the first of those that differ small."""
     tally, source = Tally(), iter(cases)
     while tally.cases < count and (batch := list(itertools.islice(source, PROFILES_AT_ONCE))):
-        stage.employ(_profile(case) for case in batch)
+        stage.employ(profile(case) for case in batch)
         for case in batch:
             if tally.cases < count:
                 _compare(stage, case, tally, shrunk)
@@ -62,7 +67,7 @@ def _compare(stage: Stage, case: Document, tally: Tally, shrunk: int) -> None:
 
 
 def _decided(stage: Stage, case: Document, settle_seconds: float) -> tuple[Found | None, Outcome]:
-    scene = stage.set_up(case, _name(case))
+    scene = stage.set_up(case, name(case))
     try:
         state = placing.read(stage.api, scene.pod["metadata"]["uid"])
         let_go, outcome = stage.place(scene, settle_seconds)
@@ -92,14 +97,15 @@ def _again(stage: Stage, case: Document, original: Document) -> Found | None:
         return None
 
 
-def _profile(case: Document) -> Document:
+def profile(case: Document) -> Document:
     """Write the case's profile under a name of its own, with what holds a pod back."""
     config = case.get("config")
-    profile = copy.deepcopy(config["profiles"][0]) if config else {}
-    if "plugins" in profile:
-        profile["plugins"]["multiPoint"]["enabled"].append({"name": "SchedulingGates"})
-    return profile | {"schedulerName": _name(case)}
+    found = copy.deepcopy(config["profiles"][0]) if config else {}
+    if "plugins" in found:
+        found["plugins"]["multiPoint"]["enabled"].append({"name": "SchedulingGates"})
+    return found | {"schedulerName": name(case)}
 
 
-def _name(case: Document) -> str:
+def name(case: Document) -> str:
+    """Name the case's profile."""
     return f"case-{case['id'].replace('/', '-')}"

@@ -100,14 +100,14 @@ class Stage:
         path = f"{PODS.path(meta['namespace'])}/{meta['name']}"
         time.sleep(settle_seconds)
         let_go = self.api.patch(path, {"spec": {"schedulingGates": None}})
-        found: list[Outcome] = []
-        waiting.until(
-            lambda: found.extend(self._outcome(path, meta)) or bool(found),  # type: ignore[func-returns-value]
-            f"an answer about {meta['name']}",
-            ANSWER_SECONDS,
-            pause_seconds=0.01,
-        )
-        return let_go, found[0]
+        outcomes: list[Outcome] = []
+
+        def answered() -> bool:
+            outcomes.extend(self._outcomes(path, meta))
+            return bool(outcomes)
+
+        waiting.until(answered, f"an answer about {meta['name']}", ANSWER_SECONDS, pause_seconds=0.01)
+        return let_go, outcomes[0]
 
     def clear(self, scene: Scene) -> None:
         """Remove all objects at once, last first."""
@@ -158,7 +158,7 @@ class Stage:
             raise Refused(f"{kind.plural}: {error}") from error
         return made
 
-    def _outcome(self, path: str, meta: Json) -> Sequence[Outcome]:
+    def _outcomes(self, path: str, meta: Json) -> Sequence[Outcome]:
         """Return what is known yet: a binding, a node kept while volumes are bound, or an event."""
         pod = self.api.get(path)
         if pod["spec"].get("nodeName"):
