@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpu_scheduler import config, discovery, profiles
 from gpu_scheduler.discovery import Found
-from gpu_scheduler.extension_points import Handle
+from gpu_scheduler.extension_points import BindPlugin, Handle
 from gpu_scheduler.profiles import Assembly
 from tests.gpu_scheduler.build import SCHEDULER
 from tests.gpu_scheduler.fakes import World
@@ -20,9 +20,14 @@ def announced(*classes: type) -> Found:
 
 
 def everywhere(*classes: type) -> str:
-    """A profile that enables plugins at all their points."""
-    names = ", ".join(f"{{name: {one.__name__}}}" for one in classes)
-    return f"profiles: [{{plugins: {{multiPoint: {{enabled: [{names}]}}}}}}]"
+    """A profile that enables plugins at all their points, those that bind before DefaultBinder."""
+    binders = [one.__name__ for one in classes if issubclass(one, BindPlugin)]
+    bind = f", bind: {_enabled(*binders, 'DefaultBinder')}" if binders else ""
+    return f"profiles: [{{plugins: {{multiPoint: {_enabled(*(one.__name__ for one in classes))}{bind}}}}}]"
+
+
+def _enabled(*names: str) -> str:
+    return f"{{enabled: [{', '.join(f'{{name: {name}}}' for name in names)}]}}"
 
 
 def assembled(text: str, found: Found, handle: Handle) -> Assembly:

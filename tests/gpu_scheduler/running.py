@@ -1,6 +1,7 @@
 """The scheduler as a real process on a real control plane, and what the tests ask of both."""
 
 import itertools
+import os
 import re
 import sys
 from collections import Counter
@@ -30,7 +31,10 @@ ELECTION = {
 class Scheduler:
     """One process of `gpu-scheduler run`."""
 
-    def __init__(self, plane: ControlPlane, kubeconfig: Path | None = None, **settings: Any) -> None:
+    def __init__(
+        self, plane: ControlPlane, kubeconfig: Path | None = None, packages: Path | None = None, **settings: Any
+    ) -> None:
+        """`packages` is a directory of packages beside those of this environment."""
         number = next(NUMBERS)
         config = plane.home / f"scheduler-{number}.yaml"
         head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -38,7 +42,8 @@ class Scheduler:
         command = ["run", f"--config={config}", f"--kubeconfig={kubeconfig or plane.kubeconfig}"]
         binary = Path(sys.executable).with_name("gpu-scheduler")
         options = ["--bind-address=127.0.0.1", "--port=0"]
-        self.process: Process = plane.spawn(f"gpu-scheduler-{number}", [binary, *command, *options])
+        environment = None if packages is None else {**os.environ, "PYTHONPATH": str(packages)}
+        self.process: Process = plane.spawn(f"gpu-scheduler-{number}", [binary, *command, *options], environment)
         self._http = urllib3.PoolManager()
         self._port = 0
 
@@ -74,9 +79,11 @@ class Scheduler:
 
 
 @contextmanager
-def scheduler(plane: ControlPlane, kubeconfig: Path | None = None, **settings: Any) -> Iterator[Scheduler]:
+def scheduler(
+    plane: ControlPlane, kubeconfig: Path | None = None, packages: Path | None = None, **settings: Any
+) -> Iterator[Scheduler]:
     """A running process that is stopped at the end, if the test has not done so."""
-    running = Scheduler(plane, kubeconfig, **settings)
+    running = Scheduler(plane, kubeconfig, packages, **settings)
     try:
         yield running
     finally:
