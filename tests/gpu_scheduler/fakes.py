@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from gpu_scheduler import built_in, wiring
@@ -26,8 +25,9 @@ from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from gpu_scheduler.waiting_pods import WaitingPods
 from gpu_scheduler.wiring import Plan
 from kube_client.binding import Bound, Outcome
+from kube_client.changes import KubeObject
 from kube_client.client import Client
-from kube_client.event_bodies import Words
+from kube_client.event_bodies import POD, Kind, Words
 from kube_client.events import Recorder
 from kube_client.timing import Timing
 from scheduler_plugins import registry
@@ -49,7 +49,7 @@ class FakeRecorder(Recorder):
     def __init__(self) -> None:
         self.words: list[tuple[str, Words]] = []
 
-    def record(self, pod: objects.Pod, words: Words) -> None:
+    def record(self, pod: KubeObject, words: Words, kind: Kind = POD) -> None:  # noqa: ARG002
         self.words.append((pod.metadata.name, words))
 
     async def drain(self, _timeout_seconds: float) -> bool:
