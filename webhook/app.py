@@ -27,7 +27,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One of the two admission paths, with the answer it gives when it fails itself."""
+    """One of the admission paths, with the answer it gives when it fails itself."""
 
     path: str
     decide: Decide
@@ -48,19 +48,24 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = _limit(config) + 1
     app.register_blueprint(probes.blueprint(metrics, readiness))
     rules = Rules.of(config)
-    for endpoint in endpoints(config) if admission is None else admission:
+    admission = endpoints(config) if admission is None else admission
+    served_paths = frozenset(endpoint.path for endpoint in admission)
+    for endpoint in admission:
         served = _Served(endpoint, rules, metrics)
         app.add_url_rule(endpoint.path, endpoint.path, served.view, methods=["POST"])
-    app.wsgi_app = _Timed(app.wsgi_app, metrics, clock)  # type: ignore[method-assign]
+    app.wsgi_app = _Timed(app.wsgi_app, served_paths, metrics, clock)  # type: ignore[method-assign]
     return app
 
 
-def endpoints(config: Config) -> tuple[Endpoint, Endpoint]:
-    """Return the two admission paths as a configuration wants them."""
+def endpoints(config: Config) -> tuple[Endpoint, ...]:
+    """Return the admission paths as a configuration wants them; a request does not tell its namespace's labels."""
     trouble = "not judged, the webhook failed: its log says why"
     refuses = config.validation.failure == "Deny"
+    unchanged = Decision(True, "failed", warnings=(f"gpu-scheduler: {trouble}",))
     return (
-        Endpoint("/mutate", mutate.decide, Decision(True, "failed", warnings=(f"gpu-scheduler: {trouble}",))),
+        Endpoint("/mutate", mutate.decide, unchanged),
+        Endpoint("/mutate/deletion-cost-on", mutate.decide_where_on, unchanged),
+        Endpoint("/mutate/deletion-cost-off", mutate.decide_where_off, unchanged),
         Endpoint(
             "/validate",
             validate.decide,
@@ -140,15 +145,15 @@ def _about(path: str, asked: Review, decision: Decision | None = None) -> Any:
 class _Timed:
     """Measures each request from its headers to its answer: into the histogram, and as a Server-Timing header."""
 
-    def __init__(self, app: Any, metrics: Metrics, clock: Clock) -> None:
-        self._app = app
+    def __init__(self, app: Any, paths: frozenset[str], metrics: Metrics, clock: Clock) -> None:
+        self._app, self._paths = app, paths
         self._metrics = metrics
         self._clock = clock
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Pass one request on; probes are not measured."""
         path = environ.get("PATH_INFO")
-        if path not in ("/mutate", "/validate"):
+        if path not in self._paths:
             passed: Iterable[bytes] = self._app(environ, start_response)
             return passed
         started = self._clock()

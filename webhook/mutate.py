@@ -1,4 +1,7 @@
-"""/mutate: a new GPU pod is sent to our scheduler and gets its initial deletion cost. Never refuses anything."""
+"""/mutate: a new GPU pod is sent to our scheduler, and a pod whose cost is kept gets its first one. Refuses nothing.
+
+Who wants the cost may not want the scheduler: the pod's or its namespace's switch decides on the cost alone.
+"""
 
 from cluster_model import deletion_cost, objects, request
 from cluster_model.verdict import BadRequest
@@ -8,10 +11,27 @@ from webhook.review import Decision, Object, Operation, Review
 from webhook.rules import Rules
 
 _OPERATIONS = frozenset({"CREATE"})
+# Their controllers never look at the cost.
+_DEAF = frozenset({"StatefulSet", "Job", "DaemonSet"})
 
 
 def decide(review: Review, rules: Rules) -> Decision:
-    """Decide on one request; everything that is not a new GPU pod passes unchanged."""
+    """Decide on one request from a namespace that says nothing of deletion costs."""
+    return _decide(review, rules, {})
+
+
+def decide_where_on(review: Review, rules: Rules) -> Decision:
+    """Decide on one request from a namespace that is labelled `scheduling.gpu/deletion-cost: on`."""
+    return _decide(review, rules, {deletion_cost.SWITCH: "on"})
+
+
+def decide_where_off(review: Review, rules: Rules) -> Decision:
+    """Decide on one request from a namespace that is labelled `scheduling.gpu/deletion-cost: off`."""
+    return _decide(review, rules, {deletion_cost.SWITCH: "off"})
+
+
+def _decide(review: Review, rules: Rules, namespace_labels: dict[str, str]) -> Decision:
+    """Decide on one request; what is no new pod of ours passes unchanged."""
     rule = scope.unrelated(review, _OPERATIONS)
     body = review.object
     # Of all kinds with a pod template only pods themselves are changed: a changed template is a rollout.
@@ -23,10 +43,17 @@ def decide(review: Review, rules: Rules) -> Decision:
         pod = typed.read(body)
     except BadRequest as error:
         return _unchanged("unreadable", f"not changed for {rules.config.scheduler_name}: {error}")
-    return _gpu_pod(pod, body, rules)
+    passed = _passed_by(pod, rules)
+    with_cost = _gets_cost(pod, deletion_cost.switched(pod.metadata.annotations, namespace_labels), passed is None)
+    if passed and not (with_cost and rules.config.initial_deletion_cost is not None):
+        return passed
+    operations = () if passed else patches.scheduler_name(body, rules.config.scheduler_name)
+    operations += _cost(body, rules.config) if with_cost else ()
+    return _patched(operations, body, rules.config.scheduler_name, passed.warnings if passed else ())
 
 
-def _gpu_pod(pod: objects.Pod, body: Object, rules: Rules) -> Decision:
+def _passed_by(pod: objects.Pod, rules: Rules) -> Decision | None:
+    """Say why a pod is not sent to our scheduler; None where it is."""
     name = rules.config.scheduler_name
     if not _is_wanted(request.parse(pod, rules.parsing).gpu, rules.config):
         return _unchanged("no-gpu" if rules.config.scope == "gpu" else "not-annotated")
@@ -34,21 +61,26 @@ def _gpu_pod(pod: objects.Pod, body: Object, rules: Rules) -> Decision:
         return _unchanged("node-name-set", f"spec.nodeName is set: the pod bypasses {name}")
     if pod.spec.scheduler_name not in ("", patches.DEFAULT_SCHEDULER, name):
         return _unchanged("other-scheduler", f"spec.schedulerName names another scheduler: not sent to {name}")
-    return _patched(_operations(body, rules.config), body, name)
+    return None
 
 
 def _is_wanted(gpu: request.GpuRequest, config: Config) -> bool:
     return gpu.annotated or (config.scope == "gpu" and gpu.asks)
 
 
-def _operations(body: Object, config: Config) -> tuple[Operation, ...]:
-    operations = patches.scheduler_name(body, config.scheduler_name)
-    if config.initial_deletion_cost is not None:
-        operations += patches.annotation(body, deletion_cost.ANNOTATION, str(config.initial_deletion_cost))
-    return operations
+def _gets_cost(pod: objects.Pod, switched: bool | None, ours: bool) -> bool:
+    """Say whether a pod starts with a cost: as it or its namespace says, else if our scheduler gets it."""
+    owners = {owner.kind for owner in pod.metadata.owner_references if owner.controller}
+    return not owners & _DEAF and (ours if switched is None else switched)
 
 
-def _patched(operations: tuple[Operation, ...], body: Object, name: str) -> Decision:
+def _cost(body: Object, config: Config) -> tuple[Operation, ...]:
+    if config.initial_deletion_cost is None:
+        return ()
+    return patches.annotation(body, deletion_cost.ANNOTATION, str(config.initial_deletion_cost))
+
+
+def _patched(operations: tuple[Operation, ...], body: Object, name: str, warnings: tuple[str, ...]) -> Decision:
     if not operations:
         # The second look at our own work says nothing: the first one is in the audit log already.
         return Decision(True, "already-set", audited=False)
@@ -56,7 +88,7 @@ def _patched(operations: tuple[Operation, ...], body: Object, name: str) -> Deci
         patches.apply(operations, body)
     except patches.DoesNotApply as error:
         return _unchanged("patch-failed", f"not changed for {name}: the patch does not apply: {error}")
-    return Decision(True, "mutated", patch=operations)
+    return Decision(True, "mutated", warnings=warnings, patch=operations)
 
 
 def _unchanged(rule: str, *warnings: str) -> Decision:
