@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import yaml
+
 from tests.control_plane import volumes
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
@@ -27,6 +29,7 @@ NAMESPACE = "gpu-scheduler"
 WEBHOOK = "gpu-scheduler-webhook"
 CERTS = "gpu-scheduler-certs"
 SCHEDULER = "gpu-scheduler"
+DELETION_COST = "gpu-scheduler-deletion-cost"
 TLS_SECRET = "gpu-scheduler-webhook-tls"
 WEBHOOK_PORT = 8443  # as the manifests have it
 MANIFESTS = Path(__file__).parents[2] / "manifests"
@@ -40,6 +43,7 @@ class Bundle:
         self.plane, self.overlay = plane, overlay
         self._processes: list[Process] = []
         self.schedulers: list[Process] = []  # in the order of their start
+        self.deletion_costs: dict[str, Process] = {}  # by host and port, in the order of their start
         self._tls = Volume(plane.home / "mounted" / "tls")
         self._configs: dict[str, Volume] = {}
 
@@ -84,8 +88,20 @@ class Bundle:
         self.schedulers.append(self._start(SCHEDULER, extra, f"http://127.0.0.1:{port}/readyz"))
         return self.schedulers[-1]
 
+    def start_deletion_cost(self, settings: Json | None = None) -> Process:
+        """Start one replica of the deletion-cost controller, with some settings in place of the manifests' own."""
+        host = f"127.0.0.1:{free_port()}"
+        kubeconfig = self.plane.service_account_kubeconfig(NAMESPACE, DELETION_COST)
+        config = yaml.safe_load((self._mounted_config(DELETION_COST) / "config.yaml").read_text()) | (settings or {})
+        file = self.plane.home / f"deletion-cost-{len(self.deletion_costs)}.yaml"
+        file.write_text(yaml.safe_dump(config))
+        extra = [f"--config={file}", f"--kubeconfig={kubeconfig}", "--bind-address=127.0.0.1"]
+        process = self._start(DELETION_COST, [*extra, f"--port={host.split(':')[1]}"], f"http://{host}/readyz")
+        self.deletion_costs[host] = process
+        return process
+
     def start(self) -> None:
-        """Install everything and start one of each."""
+        """Install everything and start webhook and scheduler; the deletion cost is kept only where a test asks."""
         self.install()
         self.start_webhook()
         self.start_scheduler()
