@@ -160,6 +160,42 @@ def test_label_opts_a_namespace_out(installed: Installation) -> None:
     assert installed.reached("Pod", pod(MODEL), "left-alone") == set()
 
 
+def labelled(installed: Installation, value: str) -> str:
+    """A namespace that says whether the deletion cost of its pods is kept."""
+    name = f"cost-{value}-{installed.name()}"
+    labels = {"scheduling.gpu/deletion-cost": value}
+    installed.plane.api.post("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
+    waiting.until(installed.plane.api.probe(f"/api/v1/namespaces/{name}/serviceaccounts/default"), "ServiceAccount")
+    return name
+
+
+@control_plane
+def test_every_pod_of_a_namespace_that_is_switched_on_reaches_an_entry_of_its_own(installed: Installation) -> None:
+    namespace = labelled(installed, "on")
+
+    assert installed.reached("Pod", pod(None, [container()]), namespace) == paths("/mutate/deletion-cost-on")
+    assert installed.reached("Pod", pod(MODEL), namespace) == paths("/mutate/deletion-cost-on", "/validate")
+    daemon = installed.reached("Pod", pod(MODEL), namespace, ownerReferences=[OWNER | {"kind": "DaemonSet"}])
+    assert daemon == set()
+
+
+@control_plane
+def test_gpu_pods_of_a_namespace_that_is_switched_off_reach_an_entry_of_their_own(installed: Installation) -> None:
+    namespace = labelled(installed, "off")
+
+    assert installed.reached("Pod", pod(None, [container()]), namespace) == set()
+    assert installed.reached("Pod", pod(MODEL), namespace) == paths("/mutate/deletion-cost-off", "/validate")
+
+
+@control_plane
+def test_a_pod_that_is_switched_on_itself_reaches_the_webhook_without_a_gpu(installed: Installation) -> None:
+    on, off, neither = (pod({"scheduling.gpu/deletion-cost": word}, [container()]) for word in ("on", "off", "x"))
+
+    assert installed.reached("Pod", on) == paths("/mutate")
+    assert installed.reached("Pod", on, labelled(installed, "off")) == paths("/mutate/deletion-cost-off")
+    assert installed.reached("Pod", off) == installed.reached("Pod", neither) == set()
+
+
 @control_plane
 def test_pods_of_a_daemon_set_are_left_alone(installed: Installation) -> None:
     owned = installed.reached("Pod", pod(MODEL), ownerReferences=[OWNER | {"kind": "DaemonSet"}])
@@ -267,10 +303,10 @@ def patterns() -> set[str]:
 @given(st.one_of(st.sampled_from(GPU_NAMES + OTHER_NAMES), st.from_regex(r"[a-z0-9]{1,9}\.(com|io)/[a-z.0-9-]{1,12}")))
 @example("nvidia.com/gpu-10GB")
 def test_manifests_and_parser_know_the_same_gpu_resources(name: str) -> None:
-    """One pattern in five places, equal to the parser's own idea."""
+    """One pattern in six places, equal to the parser's own idea."""
     [pattern] = patterns()
     assert (re.search(pattern, name) is not None) == gpu_names.asks_for_gpu(name)
 
 
 def test_pattern_stands_wherever_resources_are_judged() -> None:
-    assert len(expressions()) == 5
+    assert len(expressions()) == 6

@@ -15,6 +15,7 @@ from gpu_scheduler import profiles
 from tests.manifests import rendering
 from tests.manifests.rendering import COMPONENTS, OVERLAYS, Json, of_kind, only, overlay, pods
 from webhook import config as webhook_config
+from webhook.app import endpoints
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 SERVERS = ("gpu-scheduler", "gpu-scheduler-deletion-cost", "gpu-scheduler-webhook")
@@ -197,7 +198,7 @@ def test_webhooks_let_pass_when_they_fail_and_never_touch_the_system(name: str) 
     for entry in webhooks(overlay(name)):
         assert (entry["failurePolicy"], entry["timeoutSeconds"], entry["sideEffects"]) == ("Ignore", 3, "None")
         assert entry["admissionReviewVersions"] == ["v1"]
-        excluded, opted_out = entry["namespaceSelector"]["matchExpressions"]
+        excluded, opted_out, *_ = entry["namespaceSelector"]["matchExpressions"]
         assert set(excluded["values"]) == OURS
         assert entry["objectSelector"]["matchExpressions"] == [opted_out]
 
@@ -209,7 +210,27 @@ def test_webhooks_call_the_service(name: str) -> None:
         called = entry["clientConfig"]["service"]
         assert (called["name"], called["namespace"]) == (service["metadata"]["name"], service["metadata"]["namespace"])
         assert called["port"] == service["spec"]["ports"][0]["port"]
-        assert called["path"] == ("/mutate" if ".mutate." in entry["name"] else "/validate")
+        assert called["path"] in {endpoint.path for endpoint in endpoints(webhook_config.Config())}
+        assert called["path"].split("/")[1] == ("mutate" if ".mutate." in entry["name"] else "validate")
+
+
+@every_overlay
+def test_each_namespace_meets_one_mutating_entry(name: str) -> None:
+    """By its label `scheduling.gpu/deletion-cost`, which a request does not tell; the rest is the same for all."""
+    entries = only(overlay(name), "MutatingWebhookConfiguration")["webhooks"]
+    by_label = {
+        entry["clientConfig"]["service"]["path"]: entry["namespaceSelector"]["matchExpressions"][2:]
+        for entry in entries
+    }
+
+    key = "scheduling.gpu/deletion-cost"
+    assert by_label == {
+        "/mutate": [{"key": key, "operator": "NotIn", "values": ["on", "off"]}],
+        "/mutate/deletion-cost-on": [{"key": key, "operator": "In", "values": ["on"]}],
+        "/mutate/deletion-cost-off": [{"key": key, "operator": "In", "values": ["off"]}],
+    }
+    wanted = [[one for one in entry["matchConditions"] if one["name"] == "wanted"] for entry in entries]
+    assert (wanted[0], wanted[1]) == (wanted[2], [])
 
 
 @every_overlay
