@@ -9,7 +9,7 @@ from typing import Any
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.storage import StorageState
-from scheduler_plugins import explain, nominated, preemption
+from scheduler_plugins import explain, nominated, pod_topology_spread, preemption
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, PluginError, Rejection
 from tests.differential import profiles
@@ -113,6 +113,7 @@ def _verdicts(name: str, theirs: Status | None, found: Rejection | None) -> Iter
 def _scores(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Difference]:
     """Compare normalised scores and totals; scores of plugins that we do not have are taken off their totals."""
     names = [decision.snapshot.names[row] for row in decision.rows]
+    yield from _raw_scores(theirs, decision, names)
     foreign = dict.fromkeys(names, 0)
     for plugin in theirs.scores:
         if plugin not in profiles.WEIGHTS:
@@ -124,6 +125,15 @@ def _scores(theirs: FrameworkAnswer, decision: Decision) -> Iterator[Difference]
         yield from _unequal(f"scores of {plugin}", theirs.normalised(plugin), shares)
     totals = {name: total - foreign.get(name, 0) for name, total in theirs.totals.items()}
     yield from _unequal("totals", totals, dict(zip(names, decision.total.tolist(), strict=True)))
+
+
+def _raw_scores(theirs: FrameworkAnswer, decision: Decision, names: list[str]) -> Iterator[Difference]:
+    """Compare the scores before they are normalised. A node that spreading ignores has one below 0 with us."""
+    for scorer in decision.profile.scorers:
+        given = scorer.run(decision.pod, decision.snapshot, decision.rows)
+        seen = given if given is None or scorer.name != pod_topology_spread.NAME else given.clip(min=0)
+        found = {} if seen is None else dict(zip(names, seen.tolist(), strict=True))
+        yield from _unequal(f"raw scores of {scorer.name}", theirs.raw(scorer.name), found)
 
 
 def _sentence(theirs: FrameworkAnswer) -> str:

@@ -63,11 +63,30 @@ def test_node_that_only_they_reject(framework: Framework) -> None:
 def test_score_of_a_plugin(framework: Framework) -> None:
     """Also one that skips the pod on one side only, though a skip and zeros add up to the same."""
     answer = framework.judge(FITS)
-    other = {**answer.scores, "NodeResourcesFit": {"n1": Score(normalised=1), "n2": Score(normalised=2)}}
+    fit = {
+        name: Score(raw=one.raw, normalised=one.normalised + 1)
+        for name, one in answer.scores["NodeResourcesFit"].items()
+    }
+    other = {**answer.scores, "NodeResourcesFit": fit}
     zeros = {**answer.scores, "NodeAffinity": {"n1": Score(), "n2": Score()}}
 
     assert what(FITS, changed(answer, scores=other)) == ["scores of NodeResourcesFit"]
-    assert what(FITS, changed(answer, scores=zeros)) == ["scores of NodeAffinity"]
+    assert what(FITS, changed(answer, scores=zeros)) == [
+        "raw scores of NodeAffinity",
+        "scores of NodeAffinity",
+    ]
+
+
+def test_score_before_it_is_normalised(framework: Framework) -> None:
+    answer = framework.judge(FITS)
+    taints = {
+        name: Score(raw=one.raw + 1, normalised=one.normalised)
+        for name, one in answer.scores["TaintToleration"].items()
+    }
+
+    assert what(FITS, changed(answer, scores={**answer.scores, "TaintToleration": taints})) == [
+        "raw scores of TaintToleration"
+    ]
 
 
 def test_total_of_a_node(framework: Framework) -> None:
