@@ -9,6 +9,7 @@ VERBS = {
     "run": ("cli.run", "run the scheduler"),
     "config": ("cli.config", "say whether a scheduler configuration is valid"),
     "webhook": ("cli.webhook", "serve the admission webhook"),
+    "deletion-cost": ("cli.deletion_cost", "keep the deletion cost of pods in step with their load"),
     "certs": ("cli.certs", "issue, store and rotate the webhook's certificates"),
     "read": ("cli.read", "print as JSON how a node or a pod is understood"),
     "demo": ("cli.demo", "admit and schedule an example workload without a cluster"),
@@ -16,7 +17,7 @@ VERBS = {
 
 
 def usage() -> str:
-    lines = [f"  {verb:<9} {about}" for verb, (_, about) in VERBS.items()]
+    lines = [f"  {verb:<13} {about}" for verb, (_, about) in VERBS.items()]
     return "usage: gpu-scheduler VERB [options]\n\nverbs:\n" + "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.docs import command_reference, metrics_reference, scheduler_reference, webhook_reference
+from tests.docs import (
+    command_reference,
+    deletion_cost_reference,
+    metrics_reference,
+    scheduler_reference,
+    webhook_reference,
+)
 from tests.docs.markdown import paragraph
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -28,6 +34,8 @@ def page() -> str:
         *webhook_reference.annotation_table(),
         *webhook_reference.models(),
         *webhook_reference.labels(),
+        *deletion_cost_reference.fields(),
+        *deletion_cost_reference.annotation_table(),
         *metrics_reference.section(),
         *command_reference.section(),
     ]

@@ -1,16 +1,18 @@
-"""The metrics of both processes as a page, taken from their own registries after each series was used once."""
+"""The metrics of all processes as a page, taken from their own registries after each series was used once."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from deletion_cost.metrics import Levels as ControllerLevels
+from deletion_cost.metrics import Metrics as ControllerMetrics
 from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.metrics import Levels
 from gpu_scheduler.metrics import Metrics as SchedulerMetrics
@@ -26,10 +28,11 @@ from webhook.review import Decision, Review
 
 OF_BUCKETS = "le"
 CREATED = "_created"
+AnyLevels = TypeVar("AnyLevels", Levels, ControllerLevels)
 
 
 def section() -> list[str]:
-    """Both tables."""
+    """A table for each process."""
     heads = ["metric", "type", "labels", "help"]
     return [
         "## Metrics of the scheduler",
@@ -38,12 +41,15 @@ def section() -> list[str]:
         "## Metrics of the webhook",
         "",
         *table(heads, _rows(webhook())),
+        "## Metrics of the deletion-cost controller",
+        "",
+        *table(heads, _rows(controller())),
     ]
 
 
 def names() -> set[str]:
     """Every name under which something is exposed, with the parts of histograms."""
-    families = [*scheduler(), *webhook()]
+    families = [*scheduler(), *webhook(), *controller()]
     return {name(family) for family in families} | {sample.name for family in families for sample in family.samples}
 
 
@@ -53,7 +59,7 @@ def scheduler() -> list[Metric]:
     metrics.incoming("active", "UnscheduledPodAdd")
     metrics.unreadable("gpu.nvidia.com/model")
     _touch(metrics.points)
-    levels = _one_of_each()
+    levels = _one_of_each(Levels)
     metrics.observe_levels(lambda: levels, "gpu-scheduler")
     calls = Calls()
     calls.note("GET", "?", 200, 0)
@@ -69,10 +75,10 @@ def _touch(points: PointMetrics) -> None:
     points.evaluations(registry.profile()).count(decide(build.pod(), nowhere, registry.profile()))
 
 
-def _one_of_each() -> Levels:
+def _one_of_each(kind: type[AnyLevels]) -> AnyLevels:
     """Levels in which every mapping has one entry, so that each gauge shows its labels."""
-    hints = typing.get_type_hints(Levels)
-    return Levels(**{field.name: _sample(hints[field.name]) for field in dataclasses.fields(Levels)})
+    hints = typing.get_type_hints(kind)
+    return kind(**{field.name: _sample(hints[field.name]) for field in dataclasses.fields(kind)})
 
 
 def _sample(kind: Any) -> Any:
@@ -80,6 +86,19 @@ def _sample(kind: Any) -> Any:
     if not inner:
         return kind()
     return {tuple("?" for _ in typing.get_args(inner[0])) or "?": 1}
+
+
+def controller() -> list[Metric]:
+    """The families of the deletion-cost controller."""
+    metrics = ControllerMetrics()
+    metrics.stood_down("foreign")
+    metrics.dropped("endpoint", "timeout")
+    metrics.failed("prometheus", "unreachable")
+    metrics.busy_deleted("?", "?")
+    metrics.polled("endpoint", 0)
+    levels = _one_of_each(ControllerLevels)
+    metrics.observe_levels(lambda: levels, "gpu-scheduler-deletion-cost")
+    return _families(metrics.registry)
 
 
 def webhook() -> list[Metric]:

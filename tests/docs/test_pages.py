@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from deletion_cost import announcements
 from tests.docs import command_reference, metrics_reference, scheduler_reference
 from tests.docs.pages import ROOT, Page, all_pages
 
@@ -61,6 +63,14 @@ def test_every_metric_is_explained_to_operators() -> None:
     text = Page(ROOT / "docs" / "operations.md").text
     families = [*metrics_reference.scheduler(), *metrics_reference.webhook()]
     assert [name for name in map(metrics_reference.name, families) if f"`{name}`" not in text] == []
+
+
+def test_every_metric_and_event_of_the_deletion_cost_is_explained() -> None:
+    text = Page(ROOT / "docs" / "deletion-cost.md").text
+    reasons = re.findall(r'"(DeletionCost[A-Z]\w+)"', inspect.getsource(announcements))
+    assert len(reasons) >= 6
+    wanted = [*map(metrics_reference.name, metrics_reference.controller()), *reasons]
+    assert [name for name in wanted if f"`{name}`" not in text] == []
 
 
 def test_every_reason_is_explained_to_operators() -> None:

@@ -17,12 +17,12 @@ from cluster_model import deletion_cost, gpu_annotations, gpu_models, node_facts
 from tests.docs.markdown import code, paragraph, table
 from webhook import config
 
-WORDS = {str: "text", int: "whole number", bool: "boolean"}
+WORDS = {str: "text", int: "whole number", float: "number", bool: "boolean"}
 
 
 def fields() -> list[str]:
     """The fields of webhook.yaml with the comments that stand beside them in the code."""
-    rows = list(_fields(config.Config, config.Config(), ""))
+    rows = list(rows_of(config.Config, config.Config()))
     return [
         "## webhook.yaml",
         "",
@@ -85,13 +85,14 @@ def _is_label(value: object) -> bool:
     return isinstance(value, str) and "/" in value and " " not in value
 
 
-def _fields(kind: type[Any], values: Any, path: str) -> Iterator[list[str]]:
+def rows_of(kind: type[Any], values: Any, path: str = "") -> Iterator[list[str]]:
+    """A row for each field of a tree of dataclasses: path, form, default, and the comment above it."""
     hints, remarks = typing.get_type_hints(kind, include_extras=True), comments(kind)
     for field in dataclasses.fields(kind):
         name = settings_tree.camel(field.name)
         value, where = getattr(values, field.name), f"{path}.{name}".lstrip(".")
         if dataclasses.is_dataclass(value):
-            yield from _fields(type(value), value, where)
+            yield from rows_of(type(value), value, where)
         else:
             yield [code(where), _form(hints[field.name]), code(_shown(value)), remarks.get(field.name, "")]
 
@@ -115,6 +116,8 @@ def _form(kind: Any) -> str:
 def _bounds(meta: msgspec.Meta) -> str:
     if meta.ge is not None and meta.le is not None:
         return f", {meta.ge:.0f} to {meta.le:.0f}"
+    if meta.gt is not None and meta.le is not None:
+        return f" above {meta.gt:.0f}, at most {meta.le:.0f}"
     return f" of at most {meta.max_length} characters" if meta.max_length is not None else ""
 
 
