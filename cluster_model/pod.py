@@ -35,3 +35,10 @@ class PendingPod:
             return self
         spec = msgspec.structs.replace(self.pod.spec, node_name=node)
         return PendingPod(msgspec.structs.replace(self.pod, spec=spec), self.request)
+
+    def nominated_to(self, node: str) -> "PendingPod":
+        """Return the pod as it would wait for room on a node."""
+        if self.pod.status.nominated_node_name == node:
+            return self
+        status = msgspec.structs.replace(self.pod.status, nominated_node_name=node)
+        return PendingPod(msgspec.structs.replace(self.pod, status=status), self.request)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from cluster_model import node_record, objects, pod_changes, pod_counts
 from cluster_model.budgets import BudgetTable
 from cluster_model.controller_objects import Namespace
+from cluster_model.label_selectors import Selector
 from cluster_model.namespaces import NamespaceTable
 from cluster_model.node_facts import Untrusted
 from cluster_model.node_record import NodeRecord
@@ -51,6 +52,8 @@ class ClusterState:
         self.budgets = BudgetTable()
         self.nominations = Nominations()
         self.evicting: set[str] = set()  # UIDs of pods that have to go and may not have been told yet
+        # UIDs of pods for which others are being evicted -> the last of those; None while it is not its turn.
+        self.preempting: dict[str, str | None] = {}
         self._holdings: dict[str, Holding] = {}
         self._by_node: dict[str, set[str]] = {}  # node name -> UIDs, unknown nodes too
         self._weakest: dict[str, int] = {}  # node name -> lowest priority there, where it was asked for
@@ -136,6 +139,10 @@ class ClusterState:
         if self._owners.remove(owner):
             self._touch()
         return NOTHING
+
+    def selector_of(self, pod: objects.Pod) -> Selector:
+        """Return what the Services and controllers of a pod select together."""
+        return self._owners.frozen().selector(pod)
 
     def holds(self, uid: str) -> str | None:
         """Return the name of the node that a pod counts on."""

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from gpu_scheduler.point_metrics import PointMetrics
+from gpu_scheduler.queue_metrics import QueueMetrics
 
 MILLISECOND_BUCKETS = tuple(0.001 * 2**n for n in range(15))
 SLI_BUCKETS = tuple(0.01 * 2**n for n in range(20))
@@ -42,6 +43,7 @@ class Metrics:
     def __init__(self, profiles: Iterable[str]) -> None:
         self.registry = CollectorRegistry()
         self.points = PointMetrics(self.registry)
+        self.queue = QueueMetrics(self.registry)
         attempts = self._counter("schedule_attempts", "Attempts to schedule a pod", "result", "profile")
         took = self._histogram(
             "scheduling_attempt_duration_seconds", "Decision and binding", MILLISECOND_BUCKETS, "result", "profile"

@@ -11,19 +11,23 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from cluster_model import objects
+from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from gpu_scheduler.queue import SchedulingQueue
-from gpu_scheduler.queued_pod import QueuedPod
+from gpu_scheduler.queued_pod import Held, PreEnqueue, QueuedPod
 from gpu_scheduler.reports import Reports
 from kube_client import conditions, evictions
 from kube_client.client import Client
 from kube_client.errors import ApiError
 from kube_client.logs import quoted
+from scheduler_plugins import victims
 from scheduler_plugins.framework import Decision
 from scheduler_plugins.preemption import preempt
 from scheduler_plugins.victims import Candidate
 
 log = logging.getLogger(__name__)
+
+UNDER_WAY = Held(victims.NAME, "waiting for the preemption for this pod to be finished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,21 @@ class Room:
     suffix: str = ""
     nominated: str | None = None
     victims: int | None = None  # None: nobody looked
+
+
+def holding(state: ClusterState, door: PreEnqueue) -> PreEnqueue:
+    """Return what keeps pods out of the queue: what did before, and a preemption of their own that is under way."""
+
+    def held(pending: PendingPod) -> Held | None:
+        uid = pending.pod.metadata.uid
+        if uid not in state.preempting:
+            return None
+        last = state.preempting[uid]
+        victim = None if last is None else state.held(last)
+        over = last is not None and (victim is None or bool(victim.pod.metadata.deletion_timestamp))
+        return None if over else UNDER_WAY
+
+    return lambda pending: door(pending) or held(pending)
 
 
 class Preemptor:
@@ -89,25 +108,32 @@ class Preemptor:
         return dropped or bool(queued.pending.pod.status.nominated_node_name)
 
     def _start(self, queued: QueuedPod, chosen: Candidate) -> None:
-        victims = [one.pod for one in chosen.victims if not one.pod.metadata.deletion_timestamp]
+        going = [one.pod for one in chosen.victims if not one.pod.metadata.deletion_timestamp]
         weaker = [one.pod for one in self._state.nominations.on(chosen.node) if _outranks(queued, one.pod)]
         for pod in weaker:
             self._state.nominations.drop(pod.metadata.uid)
         self._state.nominations.set(queued.pending, chosen.node)
-        self._state.evicting.update(victim.metadata.uid for victim in victims)
-        task = asyncio.create_task(self._carry(queued, chosen.node, victims, weaker))
+        self._state.evicting.update(victim.metadata.uid for victim in going)
+        if going:
+            self._state.preempting[queued.uid] = None
+        task = asyncio.create_task(self._carry(queued, chosen.node, going, weaker))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _carry(self, queued: QueuedPod, node: str, victims: list[objects.Pod], weaker: list[objects.Pod]) -> None:
-        """End all victims, the last one only if the others could be: else no more than must be has to go."""
+    async def _carry(self, queued: QueuedPod, node: str, going: list[objects.Pod], weaker: list[objects.Pod]) -> None:
+        """End all victims, the last one only if the others could be: else no more than must be has to go.
+
+        The pod is held meanwhile, until the last of them is on its way out: else it would look for more.
+        """
         await asyncio.gather(*(self._clear(pod) for pod in weaker))
-        ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[:-1]))
-        if all(ended):
-            ended = await asyncio.gather(*(self._evict(queued, node, one) for one in victims[-1:]))
+        ended = await asyncio.gather(*(self._evict(queued, node, one) for one in going[:-1]))
+        if all(ended) and going:
+            self._state.preempting[queued.uid] = going[-1].metadata.uid
+            ended = await asyncio.gather(*(self._evict(queued, node, one) for one in going[-1:]))
+        self._state.preempting.pop(queued.uid, None)
         self.results["success" if all(ended) else "error"] += 1
         if not all(ended):
-            self._state.evicting.difference_update(victim.metadata.uid for victim in victims)
+            self._state.evicting.difference_update(victim.metadata.uid for victim in going)
             self._queue.activate(queued.uid)
             self._news.set()
 

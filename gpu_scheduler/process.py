@@ -18,7 +18,7 @@ from typing import Any
 
 from cluster_model import objects, pod
 from cluster_model.state import ClusterState
-from gpu_scheduler import built_in, resource_metrics, wiring
+from gpu_scheduler import built_in, preemptor, resource_metrics, wiring
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.config import Config
@@ -34,6 +34,7 @@ from gpu_scheduler.profiles import extra_models
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
 from gpu_scheduler.surroundings import Surroundings
+from gpu_scheduler.teller import Teller
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from gpu_scheduler.wiring import Plan
 from kube_client import calls, server
@@ -118,11 +119,13 @@ class Scheduler:
         metrics = Metrics(profiles)
         measures = Measures(metrics.points, time.monotonic, random.random)
         entrance = wiring.entrance(profiles, measures)
-        queue = SchedulingQueue(
-            config.backoff, time.monotonic, metrics.incoming, entrance.sort_key(), entrance.pre_enqueue()
-        )
         models = extra_models(config.profiles)
         state = ClusterState(models)
+        door = preemptor.holding(state, entrance.pre_enqueue())
+        queue = SchedulingQueue(config.backoff, time.monotonic, metrics.incoming, entrance.sort_key(), door)
+        queue.heed(wiring.hints(profiles, state, metrics, time.monotonic))
+        metrics.queue.observe(queue.in_flight_events)
+        teller = Teller(queue, time.monotonic, metrics.queue.handled)
         self._recorders = _recorders(client, profiles)
         self._reports = Reports(client, self._recorders)
         volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
@@ -134,11 +137,11 @@ class Scheduler:
         self._binder = Binder(books, rules, news)
         self._cycle = Cycle(books, frameworks, self._binder, time.monotonic, news)
         plan.handle.lend(Parts(client, state.snapshot, partial(_activate, queue, news)))
-        feed = Feed(state, queue, profiles, metrics.unreadable, pod.rules(models))
+        feed = Feed(state, teller, profiles, metrics.unreadable, pod.rules(models))
         nodes, pods = Reflector(client, NODES), Reflector(client, PODS)
         self._nodes = Watch(nodes, feed.node, news)
         self._pods = Watch(pods, wiring.noticing(feed.pod, plan, queue, entrance), news)
-        self._around = Surroundings(client, state, queue, news)
+        self._around = Surroundings(client, state, teller, news)
         counts = {"nodes": nodes.counts, "pods": pods.counts, **self._around.counts}
         extra = self._preemptor, volumes
         sources = Sources(state, queue, self._binder, leadership, self._recorders.values(), counts, *extra)

@@ -6,7 +6,7 @@ failed), unschedulable (waits for an event that could cure its rejection) and ga
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from cluster_model import pod_changes
@@ -87,14 +87,14 @@ class SchedulingQueue:
         """Count by event what is remembered for the pods in flight."""
         return self._flights.counts()
 
-    def put(self, pending: PendingPod) -> None:
-        """Take in a pod without a node, or the newer form of one that is here."""
+    def put(self, pending: PendingPod) -> tuple[Event, ...]:
+        """Take in a pod without a node, or the newer form of one that is here; return what changed of that."""
         queued = self._pods.get(pending.pod.metadata.uid)
         if queued is None:
             queued = self._pods[pending.pod.metadata.uid] = QueuedPod(pending, self._now())
             self._activate(queued, "UnscheduledPodAdd")
-        else:
-            self._replace(queued, pending)
+            return ()
+        return self._replace(queued, pending)
 
     def remove(self, uid: str) -> None:
         """Drop the pod for good: it was deleted, or it has a node. An attempt in flight then ends in nothing."""
@@ -177,23 +177,25 @@ class SchedulingQueue:
         due = self._next_sweep if next_error is None else min(self._next_sweep, next_error[0] + 1)
         return max(0.0, due - self._now())
 
-    def _replace(self, queued: QueuedPod, pending: PendingPod) -> None:
+    def _replace(self, queued: QueuedPod, pending: PendingPod) -> tuple[Event, ...]:
         old, queued.pending = queued.pending, pending
+        changes = pod_changes.changes(old, pending)
         if queued.pool in WAITING:
-            self._reconsider(queued, old)
+            self._reconsider(queued, News.of(changes, old, pending))
         elif queued in self._flights:
-            for news in News.of(pod_changes.changes(old, pending), old, pending):
+            for news in News.of(changes, old, pending):
                 self._flights.note(news, queued)
         elif queued.pool is Pool.ACTIVE:
             self._active.push(queued, self._sort_key(queued))
         elif queued.pool in BACKING_OFF:
             self._heaps[queued.pool].push(queued, self._due(queued))
+        return changes
 
-    def _reconsider(self, queued: QueuedPod, old: PendingPod) -> None:
+    def _reconsider(self, queued: QueuedPod, updates: Iterable[News]) -> None:
         """Try a waiting pod again if its own update may help it."""
         self._room.discard(queued)
         self._room.add(queued)
-        for news in News.of(pod_changes.changes(old, queued.pending), old, queued.pending):
+        for news in updates:
             if self._room.cures(queued, news):
                 self._retry(queued, news.event)
             if queued.pool not in WAITING:

@@ -20,7 +20,7 @@ from cluster_model.storage_objects import (
     VolumeAttachment,
 )
 from cluster_model.verdict import Event
-from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.teller import Teller
 from kube_client.changes import Added, Change, Deleted, KubeObject, Modified
 from kube_client.client import Client
 from kube_client.listing import Resource
@@ -104,13 +104,13 @@ COLLECTIONS: Mapping[str, Collection[Any]] = MappingProxyType(
 class Surroundings:
     """The watches of all these collections."""
 
-    def __init__(self, client: Client, state: ClusterState, queue: SchedulingQueue, news: asyncio.Event) -> None:
+    def __init__(self, client: Client, state: ClusterState, teller: Teller, news: asyncio.Event) -> None:
         self.counts: dict[str, Counts] = {}
         self.watches: dict[str, Watch[Any]] = {}
         for name, collection in COLLECTIONS.items():
             reflector = Reflector(client, collection.resource)
             self.counts[name] = reflector.counts
-            self.watches[name] = Watch(reflector, carried(collection, state, queue), news)
+            self.watches[name] = Watch(reflector, carried(collection, state, teller), news)
 
     async def synced(self) -> None:
         """Wait until everything that exists was told."""
@@ -118,14 +118,17 @@ class Surroundings:
             await watch.synced()
 
 
-def carried(collection: Collection[T], state: ClusterState, queue: SchedulingQueue) -> Callable[[Change[T]], None]:
+def carried(collection: Collection[T], state: ClusterState, teller: Teller) -> Callable[[Change[T]], None]:
     """Return what takes a change to the state and wakes the pods that it could cure."""
 
     def take(change: Change[T]) -> None:
+        began = teller.now()
         match change:
-            case Added(found) | Modified(found):
-                queue.wake(collection.told(state, found))
+            case Added(found):
+                teller.tell(began, collection.told(state, found), found, found)
+            case Modified(found, old):
+                teller.tell(began, collection.told(state, found), old, found)
             case Deleted(found):
-                queue.wake(collection.gone(state, found))
+                teller.tell(began, collection.gone(state, found), found)
 
     return take

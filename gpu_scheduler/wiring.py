@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cluster_model import objects
-from gpu_scheduler import built_in, hooks
+from cluster_model.state import ClusterState
+from gpu_scheduler import built_in, hooks, waiting_room
 from gpu_scheduler.entrance import Entrance
 from gpu_scheduler.extension_points import Handle
 from gpu_scheduler.framework import Framework
+from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.point_metrics import Measures
 from gpu_scheduler.profiles import Assembly
 from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.waiting_room import Hints
 from kube_client.changes import Change, Synced
 
 Take = Callable[[Change[objects.Pod]], None]
@@ -27,6 +30,13 @@ class Plan:
 def entrance(assembled: Mapping[str, Assembly], measures: Measures) -> Entrance:
     """Return the points before the queue."""
     return Entrance({name: hooks.before(one.points, one.users) for name, one in assembled.items()}, measures)
+
+
+def hints(assembled: Mapping[str, Assembly], state: ClusterState, metrics: Metrics, now: Callable[[], float]) -> Hints:
+    """Return what the plugins of all profiles want to hear of."""
+    profiles = {name: one.profile for name, one in assembled.items()}
+    known = waiting_room.known(profiles, state.selector_of)
+    return Hints(known, now, metrics.queue.hinted)
 
 
 def frameworks(

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
-from gpu_scheduler import built_in, wiring
+from gpu_scheduler import built_in, preemptor, wiring
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.binder import Binder, Books, Rules
 from gpu_scheduler.cycle import Cycle
@@ -21,6 +21,7 @@ from gpu_scheduler.preemptor import Calls, Preemptor
 from gpu_scheduler.profiles import Assembly
 from gpu_scheduler.queue import SchedulingQueue
 from gpu_scheduler.reports import Reports
+from gpu_scheduler.teller import Teller
 from gpu_scheduler.volume_binder import Pacing, VolumeBinder
 from gpu_scheduler.waiting_pods import WaitingPods
 from gpu_scheduler.wiring import Plan
@@ -127,9 +128,10 @@ class World:
         self.plan = Plan({SCHEDULER: self.assemble(self.handle)}, self.handle)
         measures = Measures(self.metrics.points, time.perf_counter, lambda: self.drawn)
         entrance = wiring.entrance(self.plan.profiles, measures)
-        self.queue = SchedulingQueue(
-            Backoff(), self.clock, self.metrics.incoming, entrance.sort_key(), entrance.pre_enqueue()
-        )
+        door = preemptor.holding(self.state, entrance.pre_enqueue())
+        self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming, entrance.sort_key(), door)
+        self.queue.heed(wiring.hints(self.plan.profiles, self.state, self.metrics, self.clock))
+        self.teller = Teller(self.queue, self.clock, self.metrics.queue.handled)
         self.reports = Reports(self.client, {SCHEDULER: self.recorder})
         self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
         self.preemptor = Preemptor(Calls.of(self.client), self.state, self.queue, self.reports, self.news)
@@ -139,7 +141,7 @@ class World:
         rules = Rules(lambda: self.leading, self.clock, self.nap, in_flight=self.in_flight)
         self.binder = Binder(self.books, rules, self.news)
         self.cycle = Cycle(self.books, frameworks, self.binder, self.clock, self.news)
-        self.feed = Feed(self.state, self.queue, [SCHEDULER], self.metrics.unreadable)
+        self.feed = Feed(self.state, self.teller, [SCHEDULER], self.metrics.unreadable)
         self.told = wiring.noticing(self.feed.pod, self.plan, self.queue, entrance)
         self.handle.lend(HandleParts(self.client, self.state.snapshot, self.queue.activate))
 

@@ -145,7 +145,7 @@ def test_a_size_that_is_in_use_still_counts_until_the_status_says_otherwise(worl
 
 
 def test_pods_are_read_with_the_models_of_the_configuration(world: World) -> None:
-    feed = Feed(world.state, world.queue, [SCHEDULER], world.metrics.unreadable, rules(("B900",)))
+    feed = Feed(world.state, world.teller, [SCHEDULER], world.metrics.unreadable, rules(("B900",)))
     feed.pod(Synced())
     feed.pod(Added(pod(gpu=1, annotations={"gpu.nvidia.com/model": "NVIDIA B900"})))
 

@@ -32,7 +32,7 @@ def world() -> World:
 
 
 def told(world: World, name: str, *changes: Any) -> None:
-    take = surroundings.carried(COLLECTIONS[name], world.state, world.queue)
+    take = surroundings.carried(COLLECTIONS[name], world.state, world.teller)
     for change in changes:
         take(change)
 
