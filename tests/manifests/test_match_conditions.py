@@ -64,6 +64,16 @@ def test_annotated_object_reaches_the_webhook(installed: Installation, kind: str
 
 @control_plane
 @every_kind
+def test_an_object_that_only_says_something_of_its_capacity_is_judged_and_not_changed(
+    installed: Installation, kind: str
+) -> None:
+    template = pod({"scheduling.gpu/capacity": "spot"}, [container()])
+    assert installed.reached(kind, template) == paths("/validate")
+    assert installed.reached(kind, pod({"scheduling.gpu/zone": "spot"}, [container()])) == set()
+
+
+@control_plane
+@every_kind
 @pytest.mark.parametrize("annotations", [None, {}, UNRELATED], ids=["absent", "empty", "unrelated"])
 def test_gpu_pod_without_our_annotations_reaches_only_the_wider_webhook(
     installed: Installation, kind: str, annotations: dict[str, str] | None

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.control_plane
 
 Json = dict[str, Any]
 PREFIX = "gpu.nvidia.com/"
+CAPACITY = "scheduling.gpu/capacity"
 IGNORE = {"gpu.nvidia.com/admission": "ignore"}
 OWNER = {"apiVersion": "apps/v1", "name": "owner", "uid": "1", "controller": True}
 
@@ -190,6 +191,25 @@ def test_memory_is_read_alike(installed: Installation, webhook: FlaskClient, kin
 def test_fraction_is_read_alike(installed: Installation, webhook: FlaskClient, value: str) -> None:
     said = both(installed, webhook, "Pod", pod({PREFIX + "fraction": value}))
     assert (said is None) == (value in GOOD_FRACTION)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", ["spot", "on-demand", "any", "Spot", "", "x" * 300])
+def test_capacity_is_read_alike_with_and_without_a_gpu(
+    installed: Installation, webhook: FlaskClient, kind: str, value: str
+) -> None:
+    for containers in ([container()], [container(gpu="1")]):
+        said = both(installed, webhook, kind, pod({CAPACITY: value}, containers))
+        assert (said is None) == (value in ("spot", "on-demand", "any"))
+
+
+def test_a_wrong_capacity_is_told_behind_what_is_wrong_with_gpu_annotations(
+    installed: Installation, webhook: FlaskClient
+) -> None:
+    said = both(installed, webhook, "Deployment", pod({CAPACITY: "cheap", PREFIX + "memory": "0"}))
+
+    assert said is not None
+    assert said.endswith(f'[{CAPACITY}]: Invalid value: "cheap": must be one of: spot, on-demand, any]')
 
 
 @pytest.mark.parametrize("kind", ["Pod", "StatefulSet", "CronJob"])
