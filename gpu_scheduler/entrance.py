@@ -24,7 +24,7 @@ class Entrance:
     def __init__(self, hooks: Mapping[str, QueueHooks], measures: Measures) -> None:
         self._hooks = hooks
         self._points = {name: ProfilePoints(measures.metrics, name, measures.now) for name in hooks}
-        self._faults: dict[str, PluginError] = {}  # by UID
+        self.faults: dict[str, PluginError] = {}  # by UID, until the next attempt
 
     def sort_key(self) -> SortKey:
         """Return what orders the queue: the one plugin that all profiles share, or priority."""
@@ -50,14 +50,13 @@ class Entrance:
 
     def check(self, uid: str) -> None:
         """Raise what a plugin raised of the pod since it was tried last."""
-        if self._faults:
-            fault = self._faults.pop(uid, None)
-            if fault is not None:
-                raise fault
+        fault = self.faults.pop(uid, None)
+        if fault is not None:
+            raise fault
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is not there any more."""
-        self._faults.pop(uid, None)
+        self.faults.pop(uid, None)
 
     def _held(self, pending: PendingPod) -> Held | None:
         name = pending.pod.spec.scheduler_name
@@ -77,4 +76,4 @@ class Entrance:
     def _fault(self, pending: PendingPod, failed: PluginError) -> None:
         meta = pending.pod.metadata
         log.warning("plugin failed pod=%s/%s error=%s", meta.namespace, meta.name, quoted(failed))
-        self._faults[meta.uid] = failed
+        self.faults[meta.uid] = failed

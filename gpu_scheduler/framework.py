@@ -33,7 +33,8 @@ class Framework:
 
     def decide(self, pending: PendingPod, state: ClusterState) -> Decision:
         """Decide for a pod; raise PluginError where a plugin cannot say."""
-        self._entrance.check(pending.pod.metadata.uid)
+        if self._entrance.faults:
+            self._entrance.check(pending.pod.metadata.uid)
         self._sampled = self._draw() < SAMPLED
         profile = self._timed if self._sampled else self.profile
         started, self._judged_at = self._now(), None

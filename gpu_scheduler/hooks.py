@@ -1,7 +1,7 @@
 """A profile's plugins at the points around its decisions, as they are called: in order, those of users guarded.
 
 What a user's plugin raises or returns wrongly becomes a PluginError in kube-scheduler's words. Of our own only what
-they raise as such is taken for an answer; anything else is a bug.
+they raise as such, where there is I/O, is taken for an answer; anything else is a bug.
 """
 
 import asyncio
@@ -59,8 +59,7 @@ class Hooks:
     reserves: tuple[Step[Reserve], ...]
     unreserves: tuple[Step[Unreserve], ...]  # in reverse order
     permits: tuple[Step[Permit], ...]
-    has_work: tuple[Step[HasWork], ...]
-    pre_binds: tuple[Step[Told], ...]
+    pre_binds: tuple[tuple[Step[HasWork], Step[Told]], ...]
     binds: tuple[Step[Bind], ...]
     post_binds: tuple[Step[Told], ...]
 
@@ -76,14 +75,14 @@ def before(points: Points, users: Mapping[str, object]) -> QueueHooks:
 def after(points: Points, plugins: Mapping[str, object], ours: frozenset[str]) -> Hooks:
     """Look up what runs at each point. Names without a plugin, or with one that has no work there, do nothing."""
     found = _Lookup(points, plugins, ours)
+    asked = found.steps("preBind", lambda one: one.has_work, bool, doing="running PreBindPreFlight")
     undone = tuple(Step(name, plugin.unreserve) for name, plugin in found.at("reserve"))
     return Hooks(
         post_filters=found.steps("postFilter", lambda one: one.post_filter, _optional(PostFiltered)),
         reserves=found.steps("reserve", lambda one: one.reserve, _optional(Reason)),
         unreserves=undone[::-1],
         permits=found.steps("permit", lambda one: one.permit, _optional(Reason, Wait)),
-        has_work=found.steps("preBind", lambda one: one.has_work, bool, doing="running PreBindPreFlight"),
-        pre_binds=found.later("preBind", lambda one: one.pre_bind, _optional()),
+        pre_binds=tuple(zip(asked, found.later("preBind", lambda one: one.pre_bind, _optional()), strict=True)),
         binds=found.later("bind", lambda one: one.bind, _optional(Bound, AlreadyBound, Gone, Failed)),
         # What these raise is logged and no answer to anybody.
         post_binds=tuple(Step(name, plugin.post_bind) for name, plugin in found.at("postBind")),
@@ -118,12 +117,13 @@ class _Lookup:
         )
 
     def _guarded(self, name: str, doing: str, run: Callable[..., Any], check: Check) -> Any:
-        caught = PluginError if name in self.ours else RAISED
+        if name in self.ours:
+            return run
 
         def asked(*args: Any) -> Any:
             try:
                 return check(run(*args))
-            except caught as error:
+            except RAISED as error:
                 raise broken(doing, error) from error
 
         return asked

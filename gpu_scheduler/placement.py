@@ -10,7 +10,7 @@ from typing import Any
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Snapshot
 from gpu_scheduler.hooks import Hooks, Step, Told
-from gpu_scheduler.point_metrics import ERROR, WAIT, ProfilePoints
+from gpu_scheduler.point_metrics import ERROR, SUCCESS, WAIT, ProfilePoints, status_of
 from gpu_scheduler.waiting_pods import Rejected, Wait, WaitingPod
 from kube_client.binding import Bound, Outcome
 from kube_client.logs import quoted
@@ -36,13 +36,19 @@ class Placement:
         self._work: tuple[Step[Told], ...] = ()
 
     def reserve(self, snapshot: Snapshot) -> None:
-        """Let every plugin take what the pod needs."""
-        if self._hooks.reserves:
-            with self._points.span("Reserve"):
-                for step in self._hooks.reserves:
-                    reason = self._call("Reserve", step, self.pod, self.node, snapshot)
-                    if reason is not None:
-                        raise Rejected(step.name, reason)
+        """Let every plugin take what the pod needs. Every pod passes here, so it is timed by hand."""
+        started, status = self._points.now(), SUCCESS
+        try:
+            for step in self._hooks.reserves:
+                reason = self._call("Reserve", step, self.pod, self.node, snapshot)
+                if reason is not None:
+                    raise Rejected(step.name, reason)
+        except BaseException as raised:
+            status = status_of(type(raised))
+            raise
+        finally:
+            if self._hooks.reserves:
+                self._points.note("Reserve", status, self._points.now() - started)
 
     def unreserve(self) -> None:
         """Let every plugin give back what it took. One that fails does not keep the others from it."""
@@ -57,15 +63,16 @@ class Placement:
     def permit(self) -> dict[str, Wait]:
         """Ask for permission; return who has to give it later."""
         waits: dict[str, Wait] = {}
-        if self._hooks.permits:
-            with self._points.span("Permit") as span:
-                for step in self._hooks.permits:
-                    answer = self._call("Permit", step, self.pod, self.node)
-                    if isinstance(answer, Wait):
-                        waits[step.name] = answer
-                        span.status = WAIT
-                    elif answer is not None:
-                        raise Rejected(step.name, answer)
+        if not self._hooks.permits:
+            return waits
+        with self._points.span("Permit") as span:
+            for step in self._hooks.permits:
+                answer = self._call("Permit", step, self.pod, self.node)
+                if isinstance(answer, Wait):
+                    waits[step.name] = answer
+                    span.status = WAIT
+                elif answer is not None:
+                    raise Rejected(step.name, answer)
         return waits
 
     async def permission(self, waiting: WaitingPod) -> None:
@@ -75,8 +82,9 @@ class Placement:
 
     def has_work(self) -> bool:
         """Whether something must be done before the pod is bound."""
-        asked = zip(self._hooks.has_work, self._hooks.pre_binds, strict=True)
-        self._work = tuple(bind for has, bind in asked if has.run(self.pod, self.node))
+        for has_work, step in self._hooks.pre_binds:
+            if has_work.run(self.pod, self.node):
+                self._work = (*self._work, step)
         return bool(self._work)
 
     async def pre_bind(self) -> None:

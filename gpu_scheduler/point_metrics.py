@@ -80,11 +80,12 @@ class Measures:
 class Span:
     """Times what is done within; the status is Success unless said otherwise or something is raised."""
 
-    __slots__ = ("_note", "_now", "_started", "status")
+    __slots__ = ("_note", "_now", "_started", "_what", "status")
 
-    def __init__(self, now: Callable[[], float], note: Callable[[str, float], None]) -> None:
+    def __init__(self, now: Callable[[], float], note: Callable[..., None], *what: str) -> None:
         self._now = now
         self._note = note
+        self._what = what
         self.status = SUCCESS
 
     def __enter__(self) -> "Span":
@@ -92,9 +93,13 @@ class Span:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
-        if kind is not None:
-            self.status = UNSCHEDULABLE if issubclass(kind, Rejected) else ERROR
-        self._note(self.status, self._now() - self._started)
+        status = self.status if kind is None else status_of(kind)
+        self._note(*self._what, status, self._now() - self._started)
+
+
+def status_of(raised: type[BaseException]) -> str:
+    """Return what kube-scheduler calls the end of something that raises."""
+    return UNSCHEDULABLE if issubclass(raised, Rejected) else ERROR
 
 
 class ProfilePoints:
@@ -104,14 +109,15 @@ class ProfilePoints:
         self.metrics = metrics
         self.now = now
         self._profile = profile
+        self._series: dict[tuple[str, str], Series] = {}
 
     def span(self, point: str) -> Span:
         """Time an extension point."""
-        return Span(self.now, lambda status, seconds: self.note(point, status, seconds))
+        return Span(self.now, self.note, point)
 
     def plugin(self, name: str, point: str) -> Span:
         """Time one plugin there."""
-        return Span(self.now, lambda status, seconds: self.metrics.plugin(name, point, status, seconds))
+        return Span(self.now, self.metrics.plugin, name, point)
 
     def permit_wait(self) -> Span:
         """Time how long a pod waits for permission."""
@@ -119,7 +125,10 @@ class ProfilePoints:
 
     def note(self, point: str, status: str, seconds: float) -> None:
         """Note how long an extension point took."""
-        self.metrics.point(point, status, self._profile).observe(seconds)
+        series = self._series.get((point, status))
+        if series is None:
+            series = self._series[point, status] = self.metrics.point(point, status, self._profile)
+        series.observe(seconds)
 
 
 class ProfileEvaluations:
