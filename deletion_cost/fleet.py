@@ -200,9 +200,9 @@ class Fleet:
 
     def _switch(self, replica_set_uid: str, member: Member) -> None:
         """Ask again whether a pod is ours; who switches it on again takes us back after another writer."""
-        was, member.opted = member.opted, self._opted(member.pod)
-        member.ownership.yields_to_template = not self._explicit(member.pod)
-        if member.opted and not was:
+        was = (member.opted, member.ownership.yields_to_template)
+        member.opted, member.ownership.yields_to_template = self._opted(member.pod), not self._explicit(member.pod)
+        if member.opted and was != (member.opted, member.ownership.yields_to_template):
             member.ownership.begin()
         self.stirred.add(replica_set_uid)
 

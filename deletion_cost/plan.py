@@ -60,8 +60,8 @@ def without_load(candidates: Iterable[Candidate]) -> Iterator[Wanted]:
             yield Wanted(candidate.uid, None)
 
 
-def everyone(candidates: Iterable[Candidate], min_change: int) -> Iterator[Wanted]:
-    """Give every pod the cost that its load deserves; 0 is no key."""
+def everyone(candidates: Iterable[Candidate], min_change: int, least_busy: int) -> Iterator[Wanted]:
+    """Give every pod the cost that its load deserves; 0 is no key. Pods with work have at least `least_busy`."""
     for one in candidates:
         if one.points is None:
             if bands.of(one.current) == "cold":
@@ -70,7 +70,8 @@ def everyone(candidates: Iterable[Candidate], min_change: int) -> Iterator[Wante
         value, now = (one.peak if one.busy else one.points), one.current or 0
         if value == now and (value or one.current is None):
             continue
-        crosses = bands.of(value) != bands.of(now) or not value
+        # However small the difference: a pod with work must not rank below one without.
+        crosses = bands.of(value) != bands.of(now) or (value < least_busy) != (now < least_busy)
         if crosses or abs(value - now) >= max(min_change, abs(now) // 5):
             yield Wanted(one.uid, value or None, Urgency.PROTECT if value > now else Urgency.DUE)
 
@@ -118,6 +119,8 @@ def _refined(kept: Sequence[Candidate], free: Sequence[Candidate], min_change: i
 
 def _much_lower(low: Candidate, high: Candidate, min_change: int) -> bool:
     one, other = low.points or 0, high.points or 0
+    if _band(low) < _band(high):
+        return True
     return other - one >= min_change and bands.mark(other) - bands.mark(one) >= FINER_STEPS
 
 

@@ -75,7 +75,8 @@ class Planner:
             return plan.without_load(map(_candidate, pods.warm))
         min_change = self.config.budget.min_change
         if workload.policy.mode == "all":
-            return plan.everyone(map(_candidate, pods.warm), min_change)
+            least_busy = self.config.load.lowest_busy(workload.policy.load)
+            return plan.everyone(map(_candidate, pods.warm), min_change, least_busy)
         count = plan.marks_left(self.victims_of(workload), len(pods.cold))
         return plan.victims(self._in_order(workload, pods.warm, moment), count, min_change)
 

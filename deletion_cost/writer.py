@@ -26,7 +26,8 @@ RETRY_SECONDS = 5.0
 THROTTLED_SECONDS = 1.0  # where the API server says nothing of its own
 FORBIDDEN_SECONDS = 30.0
 
-PATCH = Options(content_type=MERGE_PATCH, params={"fieldManager": OURS}, timeout_seconds=10.0, retries=NEVER)
+# Ends before a lease that is lost while it is under way can pass to another.
+PATCH = Options(content_type=MERGE_PATCH, params={"fieldManager": OURS}, timeout_seconds=5.0, retries=NEVER)
 
 
 @dataclass(slots=True)

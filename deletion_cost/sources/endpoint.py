@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ class Settings:
     """How pods are asked. One read takes `spread_seconds` where all answer, and ends by `within_seconds`."""
 
     spread_seconds: float = 24.0
+    widest_seconds: float = math.inf  # between two pods, so that few pods are read at once
     within_seconds: float = 30.0
     timeout_seconds: float = 2.0  # connection, headers and body together
     parallel: int = 256
@@ -69,7 +71,8 @@ class Endpoint:
 
     def _turns(self, targets: Sequence[Target]) -> Iterator[tuple[float, int, Target]]:
         """Give each target with its moment, shared by all workers."""
-        start, apart = self._settings.timing.monotonic(), self._settings.spread_seconds / max(len(targets), 1)
+        start = self._settings.timing.monotonic()
+        apart = min(self._settings.spread_seconds / max(len(targets), 1), self._settings.widest_seconds)
         return ((start + number * apart, number, target) for number, target in enumerate(targets))
 
     async def _work(self, turns: Iterator[tuple[float, int, Target]], found: dict[str, Sample | None]) -> None:

@@ -11,7 +11,8 @@ from deletion_cost.sources import endpoint, prometheus
 from deletion_cost.sources.resource_metrics import ResourceMetrics
 from kube_client.client import Client
 
-SPREAD = 0.8  # of a poll period, over which pods are asked
+SPREAD = 0.8  # of a poll period, over which pods are asked where there are many
+WIDEST_SECONDS = 0.01
 
 
 @asynccontextmanager
@@ -33,6 +34,7 @@ def _endpoint(config: Config) -> endpoint.Settings:
     settings = config.sources.endpoint
     return endpoint.Settings(
         spread_seconds=config.poll_seconds * SPREAD,
+        widest_seconds=WIDEST_SECONDS,
         within_seconds=config.poll_seconds,
         timeout_seconds=settings.timeout_seconds,
         parallel=settings.parallel,
