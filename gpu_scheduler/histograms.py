@@ -2,12 +2,19 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, repeat
+from operator import mul
 
 from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 INFINITE = "+Inf"
+
+
+def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Return so many bounds, multiplied one by one as Go does: a power would differ in the last digit of a label."""
+    return tuple(accumulate(repeat(factor, count - 1), mul, initial=start))
 
 
 class Series:

@@ -3,23 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, repeat
-from operator import mul
 from types import TracebackType
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gpu_scheduler.histograms import Histograms, Series
+from gpu_scheduler.histograms import Histograms, Series, exponential
 from gpu_scheduler.waiting_pods import Rejected
 from scheduler_plugins import unsupported
 from scheduler_plugins.framework import Decision, Profile
 
 SAMPLED = 0.1  # the share of attempts in which each plugin's time is taken, kube-scheduler's
 POINT_BUCKETS = tuple(0.0001 * 2**n for n in range(12))
-# Multiplied one by one, as Go does: a power differs in the last digit, and so would the label of the bucket.
-PLUGIN_BUCKETS = tuple(accumulate(repeat(1.5, 19), mul, initial=0.00001))
+PLUGIN_BUCKETS = exponential(0.00001, 1.5, 20)
 PERMIT_BUCKETS = tuple(0.001 * 2**n for n in range(15))
 SUCCESS, ERROR, SKIP, WAIT = "Success", "Error", "Skip", "Wait"
 UNSCHEDULABLE, UNRESOLVABLE = "Unschedulable", "UnschedulableAndUnresolvable"

@@ -6,10 +6,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gpu_scheduler.histograms import Histograms
+from gpu_scheduler.histograms import Histograms, exponential
 
 HANDLING_BUCKETS = tuple(0.0001 * 2**n for n in range(12))
-HINT_BUCKETS = tuple(0.00001 * 1.5**n for n in range(20))
+HINT_BUCKETS = exponential(0.00001, 1.5, 20)
 IN_FLIGHT = "scheduler_inflight_events"
 
 
