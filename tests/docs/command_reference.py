@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli import main
-from tests.docs.markdown import code, table
+from cli.kubectl_gpu import main as kubectl_gpu
+from cli.kubectl_gpu.flags import CONNECTION
+from tests.docs.markdown import code, paragraph, table
 
 PROGRAM = "gpu-scheduler"
 
@@ -35,6 +37,30 @@ def commands() -> Commands:
     for verb, (module, _) in main.VERBS.items():
         importlib.import_module(module).add_arguments(_noting(noted)(prog=f"{PROGRAM} {verb}"))
     return noted
+
+
+def kubectl_commands() -> Commands:
+    """The same of kubectl's plugin, without what it hands on to kubectl."""
+    noted = Commands()
+    for verb, (module, _) in kubectl_gpu.VERBS.items():
+        importlib.import_module(module).add_arguments(_noting(noted)(prog=verb))
+    return noted
+
+
+def kubectl_section() -> list[str]:
+    """A table of the plugin's verbs and one of their options."""
+    rows = [
+        [code(command), ", ".join(map(code, option.names)), code(option.default), option.about]
+        for command, options in kubectl_commands().options.items()
+        for option in options
+    ]
+    return [
+        "## The kubectl plugin",
+        "",
+        *paragraph(f"Every verb also takes kubectl's own {', '.join(code(flag) for flag, _ in CONNECTION)}."),
+        *table(["kubectl gpu", "what"], [[code(verb), about] for verb, (_, about) in kubectl_gpu.VERBS.items()]),
+        *table(["kubectl gpu", "option", "default", "what"], rows),
+    ]
 
 
 def section() -> list[str]:

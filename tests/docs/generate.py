@@ -38,6 +38,7 @@ def page() -> str:
         *deletion_cost_reference.annotation_table(),
         *metrics_reference.section(),
         *command_reference.section(),
+        *command_reference.kubectl_section(),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from deletion_cost import announcements
+from cli.kubectl_gpu import main as kubectl_gpu
+from deletion_cost import announcements, report
 from tests.docs import command_reference, metrics_reference, scheduler_reference
 from tests.docs.pages import ROOT, Page, all_pages
 
@@ -46,6 +47,20 @@ def test_make_targets_exist(page: Page) -> None:
 @each_page
 def test_verbs_exist(page: Page) -> None:
     assert {words[0] for words in page.commands()} <= VERBS | {"VERB"}
+
+
+def test_verbs_of_the_kubectl_plugin_exist_and_are_shown() -> None:
+    shown = {verb for page in PAGES for line in page.code() for verb in re.findall(r"\bkubectl gpu ([a-z-]+)", line)}
+    assert shown == set(kubectl_gpu.VERBS)
+
+
+def test_every_reason_of_a_cost_is_explained() -> None:
+    """As `kubectl gpu cost` prints them, up to the first name or number in them."""
+    text = Page(ROOT / "docs" / "deletion-cost.md").text
+    source = inspect.getsource(report._reason) + inspect.getsource(report._foreign)
+    reasons = {found.partition("{")[0].strip(" ,:") for found in re.findall(r'f?"([a-z][a-z]+ [^"]+)"', source)}
+    assert len(reasons) >= 11
+    assert [reason for reason in reasons if f"`{reason}" not in text] == []
 
 
 @each_page
