@@ -27,6 +27,7 @@ class Leadership:
     def __init__(self, tracker: "ConnectionTracker", name: str) -> None:
         self._tracker, self._name = tracker, name
         self._descriptor: int | None = None
+        os.register_at_fork(after_in_child=functools.partial(_forget, weakref.ref(self)))
 
     def take(self) -> bool:
         """Whether this process leads; a process that shares with nobody always does."""
@@ -36,13 +37,14 @@ class Leadership:
         if folder is None or self._descriptor is not None:
             return True
         try:
-            self._descriptor = process_files.lock(folder / f"{self._name}.lock")
+            with self._tracker.lock:
+                self._descriptor = process_files.lock(folder / f"{self._name}.lock")
         except OSError as error:
             _log.warning("leadership not taken name=%s error=%s", self._name, error)
         return self._descriptor is not None
 
     def release(self) -> None:
-        """Let another lead. In a forked child: forget the parent's lock, which stays the parent's."""
+        """Let another lead."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
@@ -80,6 +82,13 @@ class Background:
                 _log.exception("deletion cost thread failed name=%s", self._name)
                 stop.wait(_AFTER_A_BUG_SECONDS)
         self._release()
+
+
+def _forget(reference: "weakref.ref[Leadership]") -> None:
+    """Close a forked child's copy of the lock, which stays the parent's."""
+    leadership = reference()
+    if leadership is not None:
+        leadership.release()
 
 
 def _renew(reference: "weakref.ref[Background]") -> None:

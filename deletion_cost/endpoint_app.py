@@ -80,7 +80,8 @@ class EndpointServer:
 
     def _bind(self) -> bool:
         try:
-            self._server = _server(self._tracker, self._host, self._port)
+            with self._tracker.lock:
+                self._server = _server(self._tracker, self._host, self._port)
         except OSError as error:
             if not self._is_told:
                 _log.warning("endpoint not served yet port=%d error=%s", self._port, error)

@@ -57,7 +57,13 @@ def common_folder() -> Path:
 
     shared_memory = Path("/dev/shm")
     parent = shared_memory if os.access(shared_memory, os.W_OK) else Path(tempfile.gettempdir())
-    return parent / f"deletion-cost-{os.geteuid()}-{os.getpgrp()}"
+    return parent / f"{_prefix()}{os.getpgrp()}"
+
+
+def sweep(parent: Path) -> None:
+    """Remove what this user's applications left when they were killed."""
+    for folder in parent.glob(f"{_prefix()}*"):
+        discard(folder)
 
 
 def prepare(folder: Path) -> None:
@@ -122,6 +128,10 @@ def lock(path: Path) -> int | None:
             if not is_free:
                 return None
     raise OSError(f"{path} does not stay")
+
+
+def _prefix() -> str:
+    return f"deletion-cost-{os.geteuid()}-"
 
 
 def _create(folder: Path) -> int:

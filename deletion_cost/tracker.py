@@ -103,12 +103,12 @@ class ConnectionTracker:
         if not 1 <= window_seconds <= 3600:
             raise ValueError(f"window_seconds: Invalid value: {window_seconds}: must be 1 to 3600")
         self.now, self._window_seconds, self._shared = clock, window_seconds, shared
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()  # also held over each fork, so that no child gets a descriptor it knows nothing of
         self._folder: Path | None = None
         self._file: OwnFile | None = None
         self._counts: Counts | None = None
         self._at_exit: weakref.finalize[Any, Any] | None = None
-        os.register_at_fork(after_in_child=functools.partial(_renew, weakref.ref(self)))
+        _watch_forks(weakref.ref(self))
 
     def request(self) -> Span:
         """One request: counts as active, then as served with its response time."""
@@ -137,13 +137,13 @@ class ConnectionTracker:
 
     def folder(self) -> Path | None:
         """Where the processes of this application meet; None if this one is alone."""
-        with self._lock:
+        with self.lock:
             self._own()
             return self._folder
 
     def close(self) -> None:
         """Take this process out of the sum. Counting again begins anew."""
-        with self._lock:
+        with self.lock:
             if self._at_exit is not None:
                 self._at_exit()
             self._forget()
@@ -169,13 +169,13 @@ class ConnectionTracker:
         return server
 
     def _begin(self, cell: int) -> tuple[Counts, float]:
-        with self._lock:
+        with self.lock:
             counts = self._own()
             counts.add(cell, 1)
         return counts, self.now()
 
     def _end(self, span: Span, cell: int, seconds: float | None) -> None:
-        with self._lock:
+        with self.lock:
             counts, span._counts = span._counts, None
             if counts is None:
                 return
@@ -184,11 +184,11 @@ class ConnectionTracker:
                 counts.answered(self.now(), seconds)
 
     def _look_up(self, is_hit: bool) -> None:
-        with self._lock:
+        with self.lock:
             self._own().looked_up(self.now(), is_hit)
 
     def _sum(self) -> Sum:
-        with self._lock:
+        with self.lock:
             counts, folder = self._own(), self._folder
         if folder is not None:
             try:
@@ -209,6 +209,7 @@ class ConnectionTracker:
         folder = process_files.common_folder() if self._shared is True else Path(self._shared)
         try:
             if self._shared is True:
+                process_files.sweep(folder.parent)
                 process_files.prepare(folder)
             self._file = process_files.claim(folder, self._window_seconds, self.now())
         except OSError as error:
@@ -217,6 +218,15 @@ class ConnectionTracker:
         self._folder = folder
         self._at_exit = weakref.finalize(self, _leave, self._file, folder)
         return self._file.counts
+
+    def _renew(self) -> None:
+        """Begin a forked child: it has no request yet, and its parent's counts and lock are not its own."""
+        if self._at_exit is not None:
+            self._at_exit.detach()
+        if self._file is not None:
+            self._file.abandon()
+        self._forget()
+        self.lock = threading.Lock()
 
     def _forget(self) -> None:
         self._folder = self._file = self._counts = self._at_exit = None
@@ -227,17 +237,25 @@ def _leave(file: OwnFile, folder: Path) -> None:
     process_files.discard(folder)
 
 
-def _renew(reference: "weakref.ref[ConnectionTracker]") -> None:
-    """Begin a forked child: it has no request yet, and its parent's counts and locks are not its own."""
-    tracker = reference()
-    if tracker is None:
-        return
-    tracker._lock = threading.Lock()  # another thread may have held it
-    if tracker._at_exit is not None:
-        tracker._at_exit.detach()
-    if tracker._file is not None:
-        tracker._file.abandon()
-    tracker._forget()
+def _watch_forks(reference: "weakref.ref[ConnectionTracker]") -> None:
+    """Keep forks and counting apart. A hook stays for ever, so it holds no tracker that the application has dropped."""
+    held: list[ConnectionTracker] = []
+
+    def before() -> None:
+        tracker = reference()
+        if tracker is not None:
+            tracker.lock.acquire()
+            held.append(tracker)
+
+    def in_parent() -> None:
+        while held:
+            held.pop().lock.release()
+
+    def in_child() -> None:
+        while held:
+            held.pop()._renew()
+
+    os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
 
 
 def _wrap(function: Callable[..., Any], span: Callable[[], Span]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import warnings
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -223,8 +224,7 @@ def test_a_forked_child_begins_without_requests(tmp_path: Path) -> None:
     tracker = ConnectionTracker(shared=tmp_path)
     with tracker.request():
         if not (child := os.fork()):
-            tracker._lock.acquire()
-            os._exit(0)
+            os._exit(int(tracker.lock.locked()))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert active(tracker) == 1
     assert (active(tracker), tracker.reading().served) == (0, 1)
@@ -245,15 +245,56 @@ def test_a_child_that_leaves_the_parents_request_takes_nothing_from_it(tmp_path:
 
 
 def test_a_fork_in_the_middle_of_counting_blocks_no_child(tmp_path: Path) -> None:
-    """Another thread holds the lock at the moment of the fork."""
-    tracker = ConnectionTracker(shared=tmp_path)
-    tracker.cache_hit()
-    with tracker._lock:
-        if not (child := os.fork()):
+    """Two other threads count and read without a pause while fifty children begin, count and end."""
+    tracker, stop = ConnectionTracker(shared=tmp_path), threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
             tracker.cache_hit()
-            os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            tracker.reading()
+
+    with ThreadPoolExecutor(2) as pool:
+        working = [pool.submit(work) for _ in range(2)]
+        try:
+            codes = [_child(tracker) for _ in range(50)]
+        finally:
+            stop.set()
+        assert [found.result() for found in working] == [None, None]
+    assert codes == [0] * 50
     tracker.close()
+
+
+def _child(tracker: ConnectionTracker) -> int:
+    with warnings.catch_warnings():  # Python 3.12 and later warn of just what is tested here
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if not child:
+        with tracker.request():
+            os._exit(0 if (active(tracker) or 0) >= 1 else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_child_of_a_process_that_claims_keeps_no_lock_of_it(tmp_path: Path) -> None:
+    """The claim runs in one thread while another forks: the parent's file is free as soon as the parent lets go."""
+    for number in range(20):
+        folder = tmp_path / str(number)
+        tracker = ConnectionTracker(shared=folder)
+        with ThreadPoolExecutor(1) as pool:
+            claiming = pool.submit(tracker.cache_hit)
+            read, write = os.pipe()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if not child:
+                os.close(write)
+                os.read(read, 1)
+                os._exit(0)
+            claiming.result()
+        tracker.close()
+        assert not folder.exists()
+        os.close(write)
+        os.waitpid(child, 0)
+        os.close(read)
 
 
 def test_running_seconds_are_those_of_the_first_process(tmp_path: Path, clock: Clock) -> None:
