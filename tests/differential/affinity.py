@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.differential.documents import Document, requirement
+from tests.differential.documents import ZONE, Document, requirement
 from tests.differential.world import World
 
 KEYS = ("pool", "rank", "example.com/tier")
@@ -42,8 +42,13 @@ def _affinity(world: World, bounds: Sequence[str]) -> Document:
     found: Document = {}
     if world.seldom(2):
         found[REQUIRED] = {"nodeSelectorTerms": [_term(world, bounds) for _ in range(world.rng.randint(1, 3))]}
-    preferred = [{"weight": world.of((1, 2, 29, 100)), "preference": _term(world, NUMBERS)} for _ in world.up_to(3)]
+    preferred = [{"weight": world.of((1, 2, 29, 100)), "preference": _wish(world)} for _ in world.up_to(3)]
     return found | ({PREFERRED: preferred} if preferred else {})
+
+
+def _wish(world: World) -> Document:
+    """Make a preferred term; half of them some nodes meet and others do not."""
+    return _term(world, NUMBERS) if world.seldom(2) else {"matchExpressions": [requirement(ZONE, "In", world.of("ab"))]}
 
 
 def _term(world: World, bounds: Sequence[str]) -> Document:

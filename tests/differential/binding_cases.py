@@ -31,9 +31,7 @@ def volume_binding(world: World) -> None:
         name = _claim(world, f"claim-{number}", world.of(classes))
         for use in range(world.of((1, 1, 1, 1, 1, 2))):
             _use(world, f"claim-{number}-{use}", name)
-    if world.seldom(5):
-        points = [{"utilization": utilization, "score": score} for utilization, score in world.of(SHAPES)]
-        world.args["VolumeBinding"] = {"shape": points}
+    _shape(world)
     for one in world.nodes:
         if world.seldom(3):
             make.csi_node(world, one)["metadata"]["annotations"][MIGRATED] = world.of(
@@ -41,6 +39,32 @@ def volume_binding(world: World) -> None:
             )
         if world.seldom(3):
             one["metadata"]["labels"] |= {GOOGLE_ZONE: world.of("ab"), EBS_ZONE: world.of("ab")}
+
+
+def volume_scores(world: World) -> None:
+    """Let claims find volumes on several nodes, of sizes that fit them more or less, or room that is more or less."""
+    counted = world.seldom(2)
+    provisioner = "counts.example.com" if counted else "kubernetes.io/no-provisioner"
+    make.add(world, "storageClasses", make.storage_class("scored", provisioner, volumeBindingMode=WAITS))
+    if counted:
+        _count_storage(world, "scored")
+    for number, one in enumerate(world.nodes if not counted else ()):
+        name = one["metadata"]["name"]
+        for size in world.rng.sample(SIZES, world.rng.randint(1, 3)):
+            held = make.volume(f"on-{number}-{size.lower()}", size, storageClassName="scored")
+            held["spec"]["nodeAffinity"] = make.affinity(requirement(HOSTNAME, "In", name))
+            make.add(world, "persistentVolumes", held)
+    for number in range(world.rng.randint(1, 2)):
+        one = make.add(world, "persistentVolumeClaims", make.claim(f"scored-{number}", world.of(ASKED[:3])))
+        one["spec"]["storageClassName"] = "scored"
+        make.mount_claim(world.pod, f"scored-{number}", f"scored-{number}")
+    _shape(world)
+
+
+def _shape(world: World) -> None:
+    if world.seldom(5):
+        points = [{"utilization": utilization, "score": score} for utilization, score in world.of(SHAPES)]
+        world.args["VolumeBinding"] = {"shape": points}
 
 
 def _class(world: World, name: str) -> Document:

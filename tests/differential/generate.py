@@ -37,6 +37,7 @@ class Subject:
 FIT, BALANCE = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 SUBJECTS: Mapping[str, Subject] = {
     "NodeName": Subject(simple.node_name, ("NodeName",)),
+    "NarrowedTwice": Subject(simple.narrowed_twice, ("NodeName", "NodeAffinity")),
     "NodeUnschedulable": Subject(simple.node_unschedulable, ("NodeUnschedulable",)),
     "TaintToleration": Subject(simple.taint_toleration, ("TaintToleration",)),
     "NodeAffinity": Subject(affinity.node_affinity, ("NodeAffinity",)),
@@ -45,12 +46,14 @@ SUBJECTS: Mapping[str, Subject] = {
     FIT: Subject(resources.node_resources_fit, (FIT,)),
     BALANCE: Subject(resources.balanced_allocation, (BALANCE,)),
     "PodTopologySpread": Subject(spread_cases.pod_topology_spread, ("PodTopologySpread",)),
+    "CrowdedSpread": Subject(spread_cases.crowded_spread, ("PodTopologySpread",)),
     "DefaultSpread": Subject(spread_cases.default_spread, ("PodTopologySpread",)),
     "InterPodAffinity": Subject(neighbour_cases.inter_pod_affinity, ("InterPodAffinity",)),
     "CrowdedAffinity": Subject(neighbour_cases.crowded_affinity, ("InterPodAffinity",)),
     "VolumeRestrictions": Subject(volume_cases.volume_restrictions, ("VolumeRestrictions",)),
     "NodeVolumeLimits": Subject(volume_cases.node_volume_limits, ("NodeVolumeLimits",)),
     "VolumeBinding": Subject(binding_cases.volume_binding, ("VolumeBinding",)),
+    "VolumeScores": Subject(binding_cases.volume_scores, ("VolumeBinding",)),
     "VolumeZone": Subject(volume_cases.volume_zone, ("VolumeZone",)),
     "ImageLocality": Subject(image_cases.image_locality, ("ImageLocality",)),
     "NodeDeclaredFeatures": Subject(image_cases.node_declared_features, ("NodeDeclaredFeatures",)),

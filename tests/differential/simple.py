@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.differential.documents import Document
+from tests.differential.documents import Document, requirement
 from tests.differential.world import World, another_container
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
@@ -17,6 +17,15 @@ def node_name(world: World) -> None:
     """Bind the pod to one node by hand, or to one that is not there."""
     if world.seldom(3):
         world.spec()["nodeName"] = world.of([*(one["metadata"]["name"] for one in world.nodes), "nowhere"])
+
+
+def narrowed_twice(world: World) -> None:
+    """Name a node by hand, and by a field that affinity asks for: the same one, or nodes that have none in common."""
+    names = [one["metadata"]["name"] for one in world.nodes]
+    world.spec()["nodeName"] = world.of(names)
+    fields = [requirement("metadata.name", "In", world.of(names)) for _ in range(world.rng.randint(1, 2))]
+    wanted = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    world.spec().setdefault("affinity", {})["nodeAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": wanted}
 
 
 def node_unschedulable(world: World) -> None:

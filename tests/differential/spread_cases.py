@@ -26,6 +26,16 @@ def pod_topology_spread(world: World) -> None:
         world.args["PodTopologySpread"] = _args(world)
 
 
+def crowded_spread(world: World) -> None:
+    """Let the pod keep even with the many that look like it, as the pods of one Deployment do."""
+    topologies(world)
+    for one in world.everybody():
+        one["metadata"].setdefault("labels", {})["app"] = "web" if not world.seldom(5) else "db"
+    found = dict.fromkeys((world.of((HOSTNAME, ZONE, RACK)), world.of((HARD, HARD, SOFT))) for _ in range(2))
+    about_web = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    world.spec()["topologySpreadConstraints"] = [_constraint(world, *one) | about_web for one in found]
+
+
 def default_spread(world: World) -> None:
     """Let the pod list nothing and have owners, as the pods of a Deployment do."""
     topologies(world)

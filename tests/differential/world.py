@@ -12,7 +12,8 @@ from tests.differential.documents import ZONE, Document, container, node, pod
 T = TypeVar("T")
 
 NODE_COUNTS = (1, 2, 2, 3, 3, 4, 5, 6, 9)
-MOST_PODS = 8
+CROWDS = (12, 25)  # counts of two digits come before those of one
+MOST_PODS = 8  # for each so many nodes
 CPU = ("0", "100m", "250m", "333m", "0.5", "1", "1500m")
 MEMORY = ("0", "64Mi", "200Mi", "123456789", "1G", "1Gi", "2560Mi")
 
@@ -58,9 +59,9 @@ class World:
 def start(rng: Random, node_prefix: str = "n") -> World:
     """Make a few nodes in zones with pods on them, and a pod that could go anywhere."""
     world = World(rng)
-    for number in range(world.of(NODE_COUNTS)):
+    for number in range(world.of(CROWDS if world.seldom(30) else NODE_COUNTS)):
         world.nodes.append(node(f"{node_prefix}{number}", labels={ZONE: world.of("ab")}))
-    for number in world.up_to(MOST_PODS):
+    for number in world.up_to(MOST_PODS * max(1, len(world.nodes) // MOST_PODS)):
         on = "gone" if world.seldom(30) else world.of(world.nodes)["metadata"]["name"]
         world.pods.append(pod(f"bound-{number}", requests(world), nodeName=on))
         _age(world, world.pods[-1])
