@@ -10,11 +10,12 @@ import argparse
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from tests.differential import generate, real
+from tests.differential import compare, generate, preempting, preemption_cases, real
+from tests.differential.documents import Document
 from tests.differential.framework import Framework
-from tests.differential.run import Found, compared, shrunk
+from tests.differential.run import Found, Judge, compared, shrunk
 from tests.differential.stage import Stage
 
 MOST_SHRUNK = 20
@@ -31,15 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _in_the_framework(asked: argparse.Namespace) -> tuple[int, list[Found]]:
-    numbers = range(asked.cases) if asked.only is None else (asked.only,)
-    source = (generate.case(asked.seed, number, asked.plugins) for number in numbers)
+    source, judge = _preemptions(asked) if asked.preemption else (_cases(asked), compare.differences)
     count, found = 0, list[Found]()
     with Framework() as framework:
-        for one in compared(framework, source):
+        for one in compared(framework, source, judge):
             count += 1
             found += [one] if one else []
-        small = [shrunk(framework, one) for one in found[: asked.shrink]]
+        small = [shrunk(framework, one, judge) for one in found[: asked.shrink]]
     return count, [*small, *found[asked.shrink :]]
+
+
+def _cases(asked: argparse.Namespace) -> Iterator[Document]:
+    chosen = itertools.combinations(asked.plugins, 2) if asked.pairs else [asked.plugins]
+    return (generate.case(asked.seed, number, plugins) for plugins in chosen for number in _numbers(asked))
+
+
+def _preemptions(asked: argparse.Namespace) -> tuple[Iterator[Document], Judge]:
+    source = (preemption_cases.case(asked.seed, number) for number in _numbers(asked))
+    return source, lambda _, answer: preempting.differences(answer)
+
+
+def _numbers(asked: argparse.Namespace) -> Iterable[int]:
+    return range(asked.cases) if asked.only is None else (asked.only,)
 
 
 def _on_a_cluster(asked: argparse.Namespace) -> tuple[int, list[Found]]:
@@ -57,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="other seeds make other cases")
     parser.add_argument("--cases", type=int, default=1000, help="how many")
     parser.add_argument("--real", action="store_true", help="on a real control plane, one pod at a time")
+    parser.add_argument("--preemption", action="store_true", help="of pods that fit only if others go")
+    parser.add_argument("--pairs", action="store_true", help="so many cases of each two of the plugins")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="that case alone, by the number in its id")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, metavar="COUNT", help="differences made small")
     known = ", ".join(generate.SUBJECTS)

@@ -125,6 +125,22 @@ def test_program_says_so_when_nothing_differs(capsys: pytest.CaptureFixture[str]
     assert (code, capsys.readouterr().out) == (0, "cases=6 differences=0\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["--pairs", "--plugins", "NodeName,NodePorts,VolumeZone", "--cases", "4"], 12),
+        (["--preemption", "--cases", "5"], 5),
+        (["--only", "7"], 1),
+    ],
+)
+def test_program_tries_pairs_and_preemption_and_single_cases(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], count: int
+) -> None:
+    code = main(arguments)
+
+    assert (code, capsys.readouterr().out) == (0, f"cases={count} differences=0\n")
+
+
 def _agree(framework: Framework, cases: list[Document]) -> None:
     found = [one for one in compared(framework, cases) if one]
     if found:
