@@ -61,6 +61,8 @@ class Poller:
     def _asked(self, name: Name) -> Asked:
         """Find the pods to read: warm and cold ones alike, so that something is known when they become warm."""
         asked: Asked = {}
+        for gone in self.frozen.keys() - set(self.workloads.fleet.workloads()):
+            del self.frozen[gone]
         for one in self.workloads.all():
             uid = one.replica_set.metadata.uid
             if one.policy.source != name:

@@ -37,8 +37,8 @@ class Workloads:
         return (one for one in found if one is not None)
 
     def name(self, member_of: str) -> str:
-        """Name a workload for a metric; empty while its ReplicaSet is not known."""
-        found = self.get(member_of)
+        """Name a workload for a metric; empty if its ReplicaSet never was known. It may be gone before its pods."""
+        found = self.get(member_of) or self._known.get(member_of)
         return "" if found is None else found.name
 
     def opted(self, one: Workload) -> dict[str, Member]:
