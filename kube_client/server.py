@@ -6,6 +6,8 @@ from types import MappingProxyType
 
 from aiohttp import web
 
+from kube_client.slis import Findings
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Check = Callable[[], str | None]  # what is wrong; None when nothing is
@@ -24,12 +26,11 @@ def application(
     live: Mapping[str, Check], ready: Mapping[str, Check], metrics: Callable[[], bytes], pages: Pages = NO_PAGES
 ) -> web.Application:
     """Build the server's routes; the checks are asked at each probe."""
-    app = web.Application()
-    app.router.add_get("/healthz", _probe(live))
-    app.router.add_get("/livez", _probe(live))
-    app.router.add_get("/readyz", _probe({**live, **ready}))
+    app, findings = web.Application(), Findings()
+    for probe, checks in {"healthz": live, "livez": live, "readyz": {**live, **ready}}.items():
+        app.router.add_get(f"/{probe}", _probe(checks, probe, findings))
     app.router.add_get("/metrics", _metrics(metrics))
-    for path, pieces in pages.items():
+    for path, pieces in {"/metrics/slis": findings.page, **pages}.items():
         app.router.add_get(path, _page(pieces))
     return app
 
@@ -49,9 +50,11 @@ async def serve(app: web.Application, address: str, port: int) -> AsyncIterator[
         await runner.cleanup()
 
 
-def _probe(checks: Mapping[str, Check]) -> Handler:
+def _probe(checks: Mapping[str, Check], probe: str, findings: Findings) -> Handler:
     async def answer(_request: web.Request) -> web.Response:
         found = {name: check() for name, check in checks.items()}
+        for name, wrong in found.items():
+            findings.note(name, probe, not wrong)
         failed = any(found.values())
         lines = [f"[-]{name} failed: {wrong}" if wrong else f"[+]{name} ok" for name, wrong in found.items()]
         return web.Response(status=503 if failed else 200, text="\n".join(lines) + "\n" if failed else "ok")

@@ -32,6 +32,7 @@ ABSENT = {
 ALSO = ("rest_client_requests_total", "rest_client_request_duration_seconds", "leader_election_master_status")
 OF_THE_PROCESS = re.compile(r"process_(?!network|virtual_memory_max)\w+")  # the rest only Go's library reads
 RESOURCES = "/metrics/resources"
+SLIS = "/metrics/slis"
 SAMPLED = "scheduler_plugin_execution_duration_seconds_count"
 HINTS = "scheduler_queueing_hint_execution_duration_seconds_count"
 CLAIM = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "late"}}]}
@@ -126,6 +127,16 @@ def test_each_family_of_kube_scheduler_is_ours_with_its_type_labels_and_buckets(
 
     assert {name: mine.get(name) for name in wanted} == wanted
     assert len(wanted) > 25
+
+
+def test_what_probes_found_is_told_as_kube_scheduler_tells_it(plane: ControlPlane, ours: Scheduler) -> None:
+    waiting.until(lambda: ours.get("/readyz")[0] == 200, "/readyz")
+    theirs = metric_families.read(plane.scheduler_api.text(SLIS))
+    mine = metric_families.read(ours.get(SLIS)[1])
+
+    wanted = {name: family for name, family in theirs.items() if name.startswith("kubernetes_")}
+    assert len(wanted) == 2
+    assert mine == wanted
 
 
 def test_the_resources_of_all_pods_are_told_as_kube_scheduler_tells_them(plane: ControlPlane, ours: Scheduler) -> None:

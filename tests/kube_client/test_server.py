@@ -112,3 +112,25 @@ def test_a_further_page_is_sent_in_its_pieces() -> None:
             return answer.headers["Content-Type"], await answer.text()
 
     assert asyncio.run(ask()) == (server.CONTENT_TYPE, "a 1\nb 2\n")
+
+
+def test_what_the_probes_found_is_told_check_by_check() -> None:
+    answers = iter(("not in step", None, None))
+
+    async def ask() -> list[str]:
+        app = server.application({"lease": lambda: None}, {"pods": lambda: next(answers)}, bytes)
+        async with server.serve(app, "127.0.0.1", 0) as port, aiohttp.ClientSession() as session:
+            for path in ("readyz", "readyz", "livez", "metrics/slis"):
+                async with session.get(f"http://127.0.0.1:{port}/{path}") as answer:
+                    text = await answer.text()
+        return [line for line in text.splitlines() if not line.startswith("#")]
+
+    assert asyncio.run(ask()) == [
+        'kubernetes_healthcheck{name="lease",type="readyz"} 1',
+        'kubernetes_healthcheck{name="pods",type="readyz"} 1',
+        'kubernetes_healthcheck{name="lease",type="livez"} 1',
+        'kubernetes_healthchecks_total{name="lease",status="success",type="readyz"} 2',
+        'kubernetes_healthchecks_total{name="pods",status="error",type="readyz"} 1',
+        'kubernetes_healthchecks_total{name="pods",status="success",type="readyz"} 1',
+        'kubernetes_healthchecks_total{name="lease",status="success",type="livez"} 1',
+    ]
