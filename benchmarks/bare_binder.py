@@ -20,7 +20,7 @@ import msgspec
 import uvloop
 import yaml
 
-from gpu_scheduler.binder import IN_FLIGHT
+from gpu_scheduler.attempts import IN_FLIGHT
 from kube_client.events import DEFAULT_LIMITS
 
 PODS_PER_NODE = 8

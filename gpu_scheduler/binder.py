@@ -7,70 +7,19 @@ sent again to the same node: it succeeds at most once, and nothing else is put o
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
-from cluster_model.state import ClusterState
-from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.metrics import Metrics
-from gpu_scheduler.placement import Placement
-from gpu_scheduler.queue import SchedulingQueue
+from gpu_scheduler.attempts import Attempt, Books, Rules
 from gpu_scheduler.queued_pod import Pool, QueuedPod
-from gpu_scheduler.reports import Reports
-from gpu_scheduler.waiting_pods import Preempted, Rejected, WaitingPod, WaitingPods
+from gpu_scheduler.waiting_pods import Preempted, Rejected, WaitingPod
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
 from kube_client.errors import ApiError
 from kube_client.logs import quoted
-from scheduler_plugins import explain
+from scheduler_plugins import explain, victims
 from scheduler_plugins.framework import PluginError
 
 log = logging.getLogger(__name__)
 
-# Each needs a connection of its own, whose handshake costs both sides as much as several bindings. This many carry
-# 600 pods a second at a tenth of a second per answer.
-IN_FLIGHT = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A decision on its way."""
-
-    queued: QueuedPod
-    node: str
-    started: float
-    placement: Placement  # what the profile's plugins do with it
-    waiting: WaitingPod | None = None  # for their permission
-
-    @property
-    def profile(self) -> str:
-        return self.queued.pending.pod.spec.scheduler_name
-
-    @property
-    def name(self) -> str:
-        meta = self.queued.pending.pod.metadata
-        return f"{meta.namespace}/{meta.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Books:
-    """Where an attempt is kept: the ledger, the queue, what users read, what is counted."""
-
-    state: ClusterState
-    queue: SchedulingQueue
-    reports: Reports
-    metrics: Metrics
-    waiting: WaitingPods
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """When a binding may be sent, how failures are waited out, and how many may be in flight."""
-
-    may_write: Callable[[], bool]
-    now: Callable[[], float]
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    backoff: Backoff = field(default_factory=Backoff)
-    in_flight: int = IN_FLIGHT
+PREEMPTED = f"preempted by {victims.NAME}"
 
 
 class Binder:
@@ -82,7 +31,8 @@ class Binder:
         self._news = news
         self._tasks: set[asyncio.Task[None]] = set()
         # For permission or volumes, which may take long: they are not in flight.
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], str] = {}  # with the pod's UID
+        self._recalled: set[str] = set()
         self._telling: set[asyncio.Task[None]] = set()  # plugins of pods that are bound
         self._room = asyncio.Event()
         self._room.set()
@@ -99,8 +49,19 @@ class Binder:
                 self._take_off(asyncio.create_task(self._carry(attempt)))
                 return
         task = asyncio.create_task(self._prepare(attempt))
-        self._waiting.add(task)
+        self._waiting[task] = attempt.queued.uid
         task.add_done_callback(self._ended)
+
+    def recall(self, uid: str) -> bool:
+        """Take the place of a pod back for a more important one; False where it is being bound, or not ours."""
+        task = next((task for task, waiting in self._waiting.items() if waiting == uid), None)
+        if task is None:
+            return False
+        waiting = self._books.waiting.get(uid)
+        if waiting is not None:
+            return waiting.preempt("preempted")
+        self._recalled.add(uid)
+        return task.cancel()
 
     def release(self, attempt: Attempt) -> None:
         """Undo what was done for a pod that certainly stays unbound: its place is free, which cures others, not it."""
@@ -140,7 +101,7 @@ class Binder:
 
     async def drain(self, timeout_seconds: float) -> bool:
         """Wait for the bindings in flight, at most so long; tell whether all have ended. Nobody else waits on."""
-        await _cancel(self._waiting)
+        await _cancel(set(self._waiting))
         ends = asyncio.get_running_loop().time() + timeout_seconds
         # A binding that ends may leave somebody to be told.
         while begun := self._tasks | self._telling:
@@ -151,7 +112,7 @@ class Binder:
 
     async def abandon(self) -> None:
         """Stop waiting for answers that have not come."""
-        await _cancel(self._tasks | self._waiting | self._telling)
+        await _cancel({*self._tasks, *self._waiting, *self._telling})
 
     def _take_off(self, task: "asyncio.Task[None]") -> None:
         self._tasks.add(task)
@@ -161,7 +122,7 @@ class Binder:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
-        self._waiting.discard(task)
+        self._waiting.pop(task, None)
         self._telling.discard(task)
         self._room.set()
         self._news.set()
@@ -178,6 +139,12 @@ class Binder:
             self.rejected(attempt, no)
         except PluginError as failure:
             self._plugin_failed(attempt, failure)
+        except asyncio.CancelledError:
+            if attempt.queued.uid not in self._recalled:
+                self._give_back(attempt)
+                raise
+            self._recalled.discard(attempt.queued.uid)
+            self._plugin_failed(attempt, PluginError(f"{attempt.placement.doing}: {PREEMPTED}"))
         except BaseException:
             self._give_back(attempt)
             raise

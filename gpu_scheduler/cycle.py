@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpu_scheduler.binder import Attempt, Binder, Books, unforeseen
+from gpu_scheduler.attempts import Attempt, Books
+from gpu_scheduler.binder import Binder, unforeseen
 from gpu_scheduler.framework import Framework
 from gpu_scheduler.queued_pod import QueuedPod
 from gpu_scheduler.waiting_pods import Rejected

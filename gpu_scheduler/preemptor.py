@@ -32,16 +32,18 @@ UNDER_WAY = Held(victims.NAME, "waiting for the preemption for this pod to be fi
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What is asked of the API server."""
+    """What is asked of the API server, and before that of the binder."""
 
     evict: Callable[[objects.Pod, str], Awaitable[bool]]  # victim, scheduler's name; False: it was gone
     clear: Callable[[objects.Pod], Awaitable[bool]]  # a nomination
+    recall: Callable[[str], bool]  # by UID, a pod that has its node and is not being bound yet; no call at all
 
     @classmethod
-    def of(cls, client: Client) -> "Calls":
+    def of(cls, client: Client, recall: Callable[[str], bool]) -> "Calls":
         return cls(
             lambda victim, name: evictions.evict(client, victim, name),
             lambda pod: conditions.clear_nomination(client, pod),
+            recall,
         )
 
 
@@ -81,6 +83,7 @@ class Preemptor:
         self._queue = queue
         self._reports = reports
         self._tasks: set[asyncio.Task[None]] = set()
+        self._recalled: set[str] = set()  # UIDs of victims whose end no watch will tell of
         self.results: Counter[str] = Counter()  # of what was carried out: success, error
 
     def __len__(self) -> int:
@@ -134,8 +137,10 @@ class Preemptor:
         self.results["success" if all(ended) else "error"] += 1
         if not all(ended):
             self._state.evicting.difference_update(victim.metadata.uid for victim in going)
+        if not all(ended) or (going and going[-1].metadata.uid in self._recalled):
             self._queue.activate(queued.uid)
             self._news.set()
+        self._recalled.difference_update(victim.metadata.uid for victim in going)
 
     async def _clear(self, pod: objects.Pod) -> None:
         try:
@@ -147,13 +152,16 @@ class Preemptor:
     async def _evict(self, queued: QueuedPod, node: str, victim: objects.Pod) -> bool:
         """End one victim; False where that failed. One that was gone already is no failure."""
         preemptor, meta = queued.pending.pod, victim.metadata
+        recalled = self._calls.recall(meta.uid)
+        if recalled:
+            self._recalled.add(meta.uid)
         try:
-            ended = await self._calls.evict(victim, preemptor.spec.scheduler_name)
+            ended = recalled or await self._calls.evict(victim, preemptor.spec.scheduler_name)
         except ApiError as error:
             log.warning("victim not evicted pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))
             return False
         if ended:
-            self._reports.preempted(victim, preemptor, node)
+            self._reports.preempted(victim, preemptor, node, recalled)
             wanting = preemptor.metadata
             log.info(
                 "pod preempted pod=%s/%s node=%s for=%s/%s",

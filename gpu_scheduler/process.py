@@ -19,7 +19,8 @@ from typing import Any
 from cluster_model import objects, pod
 from cluster_model.state import ClusterState
 from gpu_scheduler import built_in, preemptor, resource_metrics, wiring
-from gpu_scheduler.binder import Binder, Books, Rules
+from gpu_scheduler.attempts import Books, Rules
+from gpu_scheduler.binder import Binder
 from gpu_scheduler.client_metrics import ClientMetrics
 from gpu_scheduler.config import Config
 from gpu_scheduler.config import LeaderElection as Election
@@ -129,7 +130,9 @@ class Scheduler:
         self._recorders = _recorders(client, profiles)
         self._reports = Reports(client, self._recorders)
         volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
-        self._preemptor = Preemptor(Calls.of(client), state, queue, self._reports, news)
+        self._preemptor = Preemptor(
+            Calls.of(client, lambda uid: self._binder.recall(uid)), state, queue, self._reports, news
+        )
         parts = built_in.Parts(built_in.DefaultBinder(client), queue, metrics, volumes, self._preemptor)
         frameworks = wiring.frameworks(profiles, parts, entrance, measures)
         books = Books(state, queue, self._reports, metrics, plan.handle.waiting)

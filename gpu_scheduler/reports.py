@@ -36,9 +36,10 @@ class Reports:
         meta = pod.metadata
         self._record(pod, event_bodies.failed_scheduling(f"skip schedule deleting pod: {meta.namespace}/{meta.name}"))
 
-    def preempted(self, victim: objects.Pod, preemptor: objects.Pod, node: str) -> None:
-        """Say to a victim for whom it had to go."""
-        self._recorders[preemptor.spec.scheduler_name].record(victim, event_bodies.preempted(preemptor, node))
+    def preempted(self, victim: objects.Pod, preemptor: objects.Pod, node: str, recalled: bool) -> None:
+        """Say to a victim for whom it had to go; one that is recalled was not bound yet, and is tried again."""
+        words = event_bodies.preempted(preemptor, node, recalled)
+        self._recorders[preemptor.spec.scheduler_name].record(victim, words)
 
     def failed(self, queued: QueuedPod, reason: Reason, message: str, nominated: str | None = None) -> None:
         """Say why the pod has no node: an event each time, the condition where it is new.

@@ -83,9 +83,10 @@ def failed_scheduling(message: str) -> Words:
     return Words("Warning", "FailedScheduling", "Scheduling", message)
 
 
-def preempted(preemptor: objects.Pod, node: str) -> Words:
-    """Say to a victim for whom it had to go; that happens once."""
+def preempted(preemptor: objects.Pod, node: str, recalled: bool = False) -> Words:
+    """Say to a victim for whom it had to go; that happens once, unless it was recalled before it was bound."""
     note = f"Preempted by pod {preemptor.metadata.uid} on node {node}"
+    note += " (in kube-scheduler memory)." if recalled else ""
     return Words("Normal", "Preempted", "Preempting", note, repeats=False)
 
 

@@ -9,8 +9,9 @@ from typing import Any, cast
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from gpu_scheduler import built_in, preemptor, wiring
+from gpu_scheduler.attempts import Books, Rules
 from gpu_scheduler.backoff import Backoff
-from gpu_scheduler.binder import Binder, Books, Rules
+from gpu_scheduler.binder import Binder
 from gpu_scheduler.cycle import Cycle
 from gpu_scheduler.extension_points import BindPlugin, Handle
 from gpu_scheduler.extension_points import Parts as HandleParts
@@ -134,7 +135,9 @@ class World:
         self.teller = Teller(self.queue, self.clock, self.metrics.queue.handled)
         self.reports = Reports(self.client, {SCHEDULER: self.recorder})
         self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
-        self.preemptor = Preemptor(Calls.of(self.client), self.state, self.queue, self.reports, self.news)
+        self.preemptor = Preemptor(
+            Calls.of(self.client, lambda uid: self.binder.recall(uid)), self.state, self.queue, self.reports, self.news
+        )
         parts = built_in.Parts(self.bindings, self.queue, self.metrics, self.volumes, self.preemptor)
         frameworks = wiring.frameworks(self.plan.profiles, parts, entrance, measures)
         self.books = Books(self.state, self.queue, self.reports, self.metrics, self.handle.waiting)

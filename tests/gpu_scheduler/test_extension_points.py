@@ -454,3 +454,52 @@ def test_a_pod_is_not_where_a_plugin_looks_until_it_is_reserved_and_is_after() -
         assert seen == [0, 3]
 
     with_plugins(test, Looks)
+
+
+async def preempted_by(world: Plugged) -> None:
+    """Let a more important pod want all GPUs of both nodes' worth on node n."""
+    world.state.remove_node("other")
+    world.queue.put(pending("boss", gpu=8, priority=10))
+    world.cycle.step()
+    await world.settle()
+
+
+def test_preemption_recalls_a_pod_that_waits_instead_of_deleting_it() -> None:
+    async def test(world: Plugged) -> None:
+        found = await attempt(world, permit=Wait(60))
+        found.answers = {}
+        await preempted_by(world)
+        assert world.client.deleted == []
+        assert notes(world)[-1] == "waiting on permit for pod: preempted"
+        [said] = world.recorder.notes("Preempted")
+        assert said == "Preempted by pod uid-boss on node n (in kube-scheduler memory)."
+        world.cycle.step()
+        await world.settle()
+        assert world.bindings.sent == [("boss", "n")]
+
+    with_plugins(test, All)
+
+
+def test_preemption_recalls_a_pod_that_is_prepared_for_its_binding() -> None:
+    async def test(world: Plugged) -> None:
+        found = await attempt(world, gate=asyncio.Event())
+        found.answers = {}
+        await preempted_by(world)
+        assert world.client.deleted == []
+        assert notes(world)[-1] == 'running PreBind plugin "All": preempted by DefaultPreemption'
+        assert found.calls[:3] == ["reserve", "permit", "unreserve"]
+        world.cycle.step()
+        await world.settle()
+        assert world.bindings.sent == [("boss", "n")]
+
+    with_plugins(test, All)
+
+
+def test_preemption_deletes_a_pod_whose_binding_is_on_its_way() -> None:
+    async def test(world: Plugged) -> None:
+        world.bindings.gate.clear()
+        await attempt(world)
+        await preempted_by(world)
+        assert world.client.deleted == ["p"]
+
+    with_plugins(test, All)
