@@ -41,10 +41,24 @@ class Candidate:
     usual: int = 0  # points that it has over time
     peak: int = 0  # of the last few samples
     busy: bool = False
+    ours: bool = True  # whether the current value is one that we have written
 
     @property
     def marked(self) -> bool:
-        return bands.of(self.current) == "victim"
+        return self.ours and bands.of(self.current) == "victim"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many victims there should be. Cold pods go before them, so with those fewer are needed."""
+
+    most: int
+    cold: int = 0
+
+    @property
+    def least(self) -> int:
+        """How many must be marked; more may be, up to the most: to take those marks away would be waste."""
+        return max(0, self.most - self.cold)
 
 
 def cold(uid: str, current: int | None, again: bool, cost: int) -> Iterator[Wanted]:
@@ -76,20 +90,20 @@ def everyone(candidates: Iterable[Candidate], min_change: int, least_busy: int) 
             yield Wanted(one.uid, value or None, Urgency.PROTECT if value > now else Urgency.DUE)
 
 
-def victims(candidates: Sequence[Candidate], count: int, min_change: int) -> Iterator[Wanted]:
-    """Mark `count` of the pods with the lowest loads, and keep the marks that still are right."""
+def victims(candidates: Sequence[Candidate], count: Count, min_change: int) -> Iterator[Wanted]:
+    """Mark so many of the pods with the lowest loads, and keep the marks that still are right."""
     known = {one.uid: place for place, one in enumerate(candidates) if one.points is not None}
     lowest = sorted((one for one in candidates if one.uid in known), key=lambda one: _key(one, known[one.uid]))
-    last_band = _band(lowest[min(count, len(lowest)) - 1]) if lowest and count else -1
+    last_band = _band(lowest[min(count.most, len(lowest)) - 1]) if lowest and count.most else -1
     yield from _unmarked(candidates, last_band)
     kept = [one for one in lowest if one.marked and _band(one) <= last_band]
     free = [one for one in lowest if not one.marked]
-    for one in kept[count:]:
+    for one in kept[count.most :]:
         yield Wanted(one.uid, None, Urgency.REFINE)
-    missing = max(0, count - len(kept))
+    missing = max(0, count.least - len(kept))
     for one in free[:missing]:
         yield Wanted(one.uid, bands.mark(one.points or 0))
-    yield from _refined(kept[:count], free[missing:], min_change)
+    yield from _refined(kept[: count.most], free[missing:], min_change)
 
 
 def _unmarked(candidates: Iterable[Candidate], last_band: int) -> Iterator[Wanted]:
@@ -134,8 +148,3 @@ def _band(one: Candidate) -> int:
     """Number the pod's band, from normal to warm; of two active pods the one that works ranks above."""
     points = one.points or 0
     return (points > 0) + one.busy + (points > bands.HIGHEST_ACTIVE)
-
-
-def marks_left(count: int, cold_pods: int) -> int:
-    """Say how many warm pods are to be marked: cold ones go before them."""
-    return max(0, count - cold_pods)

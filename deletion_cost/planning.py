@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from deletion_cost import bands, plan, scale_down, standings, victims
 from deletion_cost.config import Config
 from deletion_cost.fleet import Fleet, Member
-from deletion_cost.plan import Candidate, Wanted
+from deletion_cost.plan import Candidate, Count, Wanted
 from deletion_cost.warmth import Terms
 from deletion_cost.workload import Workload
 
@@ -68,6 +68,8 @@ class Planner:
 
     def _of_warm(self, workload: Workload, frozen: bool, pods: _Sorted, moment: Moment) -> Iterable[Wanted]:
         """Plan the warm pods; in a frozen workload they only lose what says that they are cold."""
+        if not pods.warm:
+            return ()
         if frozen:
             cold = [member for member in pods.warm if bands.of(member.ownership.value) == "cold"]
             return plan.without_load(map(_candidate, cold))
@@ -77,7 +79,7 @@ class Planner:
         if workload.policy.mode == "all":
             least_busy = self.config.load.lowest_busy(workload.policy.load)
             return plan.everyone(map(_candidate, pods.warm), min_change, least_busy)
-        count = plan.marks_left(self.victims_of(workload), len(pods.cold))
+        count = Count(self.victims_of(workload), len(pods.cold))
         return plan.victims(self._in_order(workload, pods.warm, moment), count, min_change)
 
     def _in_order(self, workload: Workload, warm: Iterable[Member], moment: Moment) -> list[Candidate]:
@@ -96,8 +98,8 @@ def _left(member: Member) -> Iterator[Wanted]:
 
 
 def _candidate(member: Member) -> Candidate:
-    reading, current = member.reading, member.ownership.value
+    reading, current, ours = member.reading, member.ownership.value, member.ownership.holder == "ours"
     if reading.load is None:
-        return Candidate(member.uid, current, None)
+        return Candidate(member.uid, current, None, ours=ours)
     load = reading.load
-    return Candidate(member.uid, current, load.points, int(reading.usual), reading.peak, load.busy)
+    return Candidate(member.uid, current, load.points, int(reading.usual), reading.peak, load.busy, ours)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deletion_cost import bands, plan
-from deletion_cost.plan import Candidate, Urgency, Wanted
+from deletion_cost.plan import Candidate, Count, Urgency, Wanted
 
 COUNTS = st.integers(0, 12)
 LOADS = st.lists(st.none() | st.integers(0, 1000), min_size=1, max_size=20)
@@ -21,7 +21,7 @@ def pods(*points: int | None, **current: int) -> list[Candidate]:
 
 
 def marks(candidates: list[Candidate], count: int) -> dict[str, int | None]:
-    return {one.uid: one.value for one in plan.victims(candidates, count, 10)}
+    return {one.uid: one.value for one in plan.victims(candidates, Count(count), 10)}
 
 
 def applied(candidates: list[Candidate], wanted: dict[str, int | None]) -> list[Candidate]:
@@ -59,14 +59,14 @@ def test_a_mark_stays_while_the_pod_lies_in_no_higher_band_than_the_last_victim(
 
 
 def test_a_marked_pod_that_rises_above_is_replaced_and_that_is_urgent() -> None:
-    wanted = {one.uid: one for one in plan.victims(pods(40, 0, 0, p0=-49, p1=-49), 2, 10)}
+    wanted = {one.uid: one for one in plan.victims(pods(40, 0, 0, p0=-49, p1=-49), Count(2), 10)}
     assert wanted == {"p0": Wanted("p0", None, Urgency.PROTECT), "p2": Wanted("p2", -49, Urgency.DUE)}
 
 
 def test_what_is_only_better_is_a_refinement_and_never_leaves_too_few() -> None:
-    (better,) = plan.victims(pods(90, 10, p0=-19), 1, 10)
+    (better,) = plan.victims(pods(90, 10, p0=-19), Count(1), 10)
     assert better == Wanted("p1", bands.mark(10), Urgency.REFINE)
-    (surplus,) = plan.victims(pods(90, 10, p0=-19, p1=bands.mark(10)), 1, 10)
+    (surplus,) = plan.victims(pods(90, 10, p0=-19, p1=bands.mark(10)), Count(1), 10)
     assert surplus == Wanted("p0", None, Urgency.REFINE)
 
 
@@ -77,6 +77,18 @@ def test_a_pod_without_work_takes_the_place_of_one_with_work() -> None:
 
 def test_pods_of_which_nothing_is_known_are_left_as_they_are() -> None:
     assert marks(pods(None, None, 9, p0=-49), 1) == {"p2": bands.mark(9)}
+
+
+def test_with_cold_pods_fewer_are_needed_but_marks_that_are_there_stay() -> None:
+    """So that a scale-up takes no mark away which it would need again a minute later."""
+    assert list(plan.victims(pods(0, 0, 0), Count(2, cold=1), 10)) == [Wanted("p0", -49)]
+    assert list(plan.victims(pods(0, 0, 0, p0=-49, p1=-49), Count(2, cold=9), 10)) == []
+
+
+def test_a_first_value_is_no_mark_whatever_it_is() -> None:
+    first = Candidate("p0", -7, 0, ours=False)
+    assert list(plan.victims([first, Candidate("p1", None, 0)], Count(1), 10))[-1] == Wanted("p0", -49)
+    assert list(plan.victims([first], Count(0), 10)) == [Wanted("p0", None)]
 
 
 def test_no_victims_no_marks() -> None:
@@ -96,7 +108,7 @@ def test_after_any_change_the_marked_lie_in_no_higher_band_than_the_last_victim(
     before = settled(pods(*loads), count)
     redrawn = [load if load is None or chance.random() < 0.5 else chance.randint(0, 1000) for load in loads]
     now = pods(*redrawn, **{one.uid: one.current for one in before if one.current is not None})
-    must = {one.uid: one.value for one in plan.victims(now, count, 10) if one.urgency != Urgency.REFINE}
+    must = {one.uid: one.value for one in plan.victims(now, Count(count), 10) if one.urgency != Urgency.REFINE}
     marked = [one for one in applied(now, must) if one.marked and one.points is not None]
     known = sorted(load for load in redrawn if load is not None)
     assert len(marked) >= min(count, len(known))
@@ -134,7 +146,7 @@ def test_small_changes_are_not_written_but_work_that_begins_or_ends_is() -> None
 @given(LOADS, st.lists(st.none() | st.integers(-100, 1000), min_size=20, max_size=20), COUNTS)
 def test_only_values_of_our_bands_are_ever_wanted(loads: list[int | None], costs: list[int | None], count: int) -> None:
     current = {f"p{number}": cost for number, cost in enumerate(costs) if cost is not None}
-    found = [*plan.victims(pods(*loads, **current), count, 10), *plan.everyone(pods(*loads, **current), 10, 5)]
+    found = [*plan.victims(pods(*loads, **current), Count(count), 10), *plan.everyone(pods(*loads, **current), 10, 5)]
     assert all(one.value is None or -100 <= one.value <= 1000 for one in found)
 
 
