@@ -36,8 +36,11 @@ def read(pod: Pod) -> Standing:
 
 def cost(meta: Meta) -> int:
     """Read a pod's cost as the ReplicaSet controller does: absent or malformed is 0."""
+    text = meta.annotations.get(deletion_cost.ANNOTATION)
+    if text is None:
+        return 0
     try:
-        return deletion_cost.parse(meta.annotations.get(deletion_cost.ANNOTATION, "0"))
+        return deletion_cost.parse(text)
     except ValueError:
         return 0
 
