@@ -301,7 +301,7 @@ def expressions() -> list[str]:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         entries = rendering.only(rendering.overlay("every-gpu-pod"), kind)["webhooks"]
         found += [condition["expression"] for entry in entries for condition in entry["matchConditions"]]
-    policy = rendering.only(rendering.overlay("every-gpu-pod"), "ValidatingAdmissionPolicy")["spec"]
+    policy = rendering.only(rendering.overlay("every-gpu-pod"), "ValidatingAdmissionPolicy", "gpu-scheduler")["spec"]
     found += [variable["expression"] for variable in policy["variables"]]
     return [expression for expression in found if "quantity(" in expression]
 

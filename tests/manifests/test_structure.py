@@ -237,7 +237,7 @@ def test_each_namespace_meets_one_mutating_entry(name: str) -> None:
 def test_policy_and_webhooks_judge_the_same_objects(name: str) -> None:
     """Same resources, same operations, same selectors."""
     validating = only(overlay(name), "ValidatingWebhookConfiguration")["webhooks"]
-    policy = only(overlay(name), "ValidatingAdmissionPolicy")["spec"]["matchConstraints"]
+    policy = only(overlay(name), "ValidatingAdmissionPolicy", "gpu-scheduler")["spec"]["matchConstraints"]
 
     assert sorted(map(str, policy["resourceRules"])) == sorted(
         str(rule) for entry in validating for rule in entry["rules"]
