@@ -17,8 +17,9 @@ VICTIM_BUCKETS = tuple(2.0**power for power in range(7))
 QUEUES = ("active", "backoff", "unschedulable", "gated", "incomplete", "pending")
 MOST_ATTEMPTS = 15  # the label says 15+ from here
 RESULTS = ("scheduled", "unschedulable", "error")
+ACTIVE = "active"
 POD = "pod"  # the other type of what is queued, groups of pods, is not supported
-ENTITY_QUEUES = ("active", "backoff", "unschedulable", "gated")
+ENTITY_QUEUES = (ACTIVE, "backoff", "unschedulable", "gated")
 CREATED = "_created"  # a series beside each counter and histogram that kube-scheduler does not have
 
 
@@ -65,8 +66,10 @@ class Metrics:
         self._victims = self._histogram("preemption_victims", "Pods chosen to make room for one", VICTIM_BUCKETS)
         self._incoming = self._counter("queue_incoming_pods", "Pods that entered a queue", "queue", "event")
         entities = ("queue", "event", "type")
-        self._incoming_entities = self._counter("queue_incoming_entities", "The same by type, pods here", *entities)
-        self._entered: dict[tuple[str, str], tuple[Counter, Counter]] = {}
+        self._incoming_entities = self._counter(
+            "queue_incoming_entities", "Those that became active, by type", *entities
+        )
+        self._entered: dict[tuple[str, str], tuple[Counter, ...]] = {}
         self._counter("volume_binder_cache_requests", "Never counted, as in kube-scheduler today", "operation")
         ProcessCollector(registry=self.registry)
         self._unreadable_facts = Counter(
@@ -81,11 +84,15 @@ class Metrics:
         self.registry.register(_LevelCollector(read, lease_name))
 
     def incoming(self, queue: str, event: str) -> None:
-        """Count a pod that entered a queue."""
+        """Count a pod that entered a queue.
+
+        kube-scheduler counts an entity only where it comes to another queue than was meant for it when its attempt
+        ended or an event woke it: where it becomes active.
+        """
         series = self._entered.get((queue, event))
         if series is None:
-            both = self._incoming.labels(queue, event), self._incoming_entities.labels(queue, event, POD)
-            series = self._entered[queue, event] = both
+            entities = (self._incoming_entities.labels(queue, event, POD),) if queue == ACTIVE else ()
+            series = self._entered[queue, event] = (self._incoming.labels(queue, event), *entities)
         for counter in series:
             counter.inc()
 

@@ -42,11 +42,15 @@ def test_queued_entities_are_the_pods_of_the_four_queues(metrics: Metrics) -> No
     assert series(metrics, "scheduler_pending_pods").keys() >= {'queue="incomplete"', 'queue="pending"'}
 
 
-def test_who_enters_a_queue_counts_as_pod_and_as_entity(metrics: Metrics) -> None:
+def test_who_enters_a_queue_counts_as_pod_and_who_becomes_active_as_entity_too(metrics: Metrics) -> None:
     metrics.incoming("active", "NodeAdd")
     metrics.incoming("active", "NodeAdd")
+    metrics.incoming("unschedulable", "ScheduleAttemptFailure")
 
-    assert series(metrics, "scheduler_queue_incoming_pods_total") == {'event="NodeAdd",queue="active"': 2}
+    assert series(metrics, "scheduler_queue_incoming_pods_total") == {
+        'event="NodeAdd",queue="active"': 2,
+        'event="ScheduleAttemptFailure",queue="unschedulable"': 1,
+    }
     assert series(metrics, "scheduler_queue_incoming_entities_total") == {
         'event="NodeAdd",queue="active",type="pod"': 2
     }
