@@ -58,8 +58,10 @@ def _numbers(asked: argparse.Namespace) -> Iterable[int]:
 
 def _on_a_cluster(asked: argparse.Namespace) -> tuple[int, list[Found]]:
     numbers: Iterable[int] = itertools.count() if asked.only is None else (asked.only,)
+    plain = real.cases(asked.seed, numbers, asked.plugins)
+    source = real.preemptions(asked.seed, numbers) if asked.preemption else plain
     with Stage() as stage:
-        tally = real.compared(stage, real.cases(asked.seed, numbers, asked.plugins), asked.cases, asked.shrink)
+        tally = real.compared(stage, source, asked.cases, asked.shrink)
     for problem, times in tally.refused.most_common():
         print(f"refused {times} times: {problem}")
     print(f"placed={tally.placed} refused={tally.refused.total()} repeated={tally.repeated}")

@@ -49,6 +49,7 @@ KINDS: Mapping[str, Kind] = {
     "replicationControllers": Kind("/api/v1", "replicationcontrollers"),
     "replicaSets": Kind(APPS, "replicasets"),
     "statefulSets": Kind(APPS, "statefulsets"),
+    "podDisruptionBudgets": Kind("/apis/policy/v1", "poddisruptionbudgets"),
     "nodes": Kind("/api/v1", "nodes", namespaced=False),
 }
 

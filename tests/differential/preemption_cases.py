@@ -24,11 +24,11 @@ def cases(seed: int, count: int) -> Iterator[Document]:
     return (case(seed, number) for number in range(count))
 
 
-def case(seed: int, number: int) -> Document:
+def case(seed: int, number: int, node_prefix: str = "n") -> Document:
     """Write one situation under the default profile."""
     world = World(Random(f"preemption/{seed}/{number}"))
     for place in range(world.of(NODE_COUNTS)):
-        _add_node(world, f"n{place}")
+        _add_node(world, f"{node_prefix}{place}")
     world.pod = _pod(world, "placed", (5, 50, 100, 1000))
     world.spec()["containers"][0]["resources"] = _resources(world, ask=True)
     if world.seldom(20):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tests.differential import generate, placing
+from tests.differential import generate, placing, preemption_cases
 from tests.differential.documents import Document
 from tests.differential.run import Found
 from tests.differential.shrink import shrink
@@ -36,6 +36,11 @@ class Tally:
 def cases(seed: int, numbers: Iterable[int], subjects: Sequence[str]) -> Iterator[Document]:
     """Write cases whose nodes have names of their own, so that nothing left of one stands in the way of the next."""
     return (generate.case(seed, number, subjects, f"s{seed}-{number}-") for number in numbers)
+
+
+def preemptions(seed: int, numbers: Iterable[int]) -> Iterator[Document]:
+    """Write situations in which a pod gets room only if others go, with names of nodes as above."""
+    return (preemption_cases.case(seed, number, f"p{seed}-{number}-") for number in numbers)
 
 
 def compared(stage: Stage, cases: Iterable[Document], count: int, shrunk: int = 0) -> Tally:

@@ -5,6 +5,7 @@ Nobody else changes an object: without controllers a claim stays as it was creat
 
 from __future__ import annotations
 
+import json
 import time
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
@@ -155,7 +156,7 @@ class Stage:
             if "deletionTimestamp" in found.get("metadata", {}):
                 self.api.delete(path, {"gracePeriodSeconds": 3600})
         except ApiError as error:
-            raise Refused(f"{kind.plural}: {error}") from error
+            raise Refused(f"{kind.plural}: {_said(error)}") from error
         return made
 
     def _outcomes(self, path: str, meta: Json) -> Sequence[Outcome]:
@@ -190,3 +191,10 @@ class Stage:
 def _note(uids: dict[str, str], written: Document, made: Json) -> None:
     if "uid" in written["metadata"]:
         uids[written["metadata"]["uid"]] = made["metadata"]["uid"]
+
+
+def _said(error: ApiError) -> str:
+    try:
+        return str(json.loads(str(error).partition(": ")[2])["message"])
+    except (ValueError, KeyError):
+        return str(error)

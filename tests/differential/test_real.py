@@ -19,7 +19,7 @@ from tests.differential.stage import Outcome, Refused, Stage
 
 pytestmark = [pytest.mark.control_plane, pytest.mark.timeout(3600)]
 
-SEED, CASES = 21, 300
+SEED, CASES, PREEMPTIONS = 21, 300, 40
 MOST_REFUSED = CASES // 10
 
 
@@ -48,6 +48,14 @@ def test_pods_are_placed_and_are_not(tally: Tally) -> None:
 
 def test_the_api_server_takes_nearly_all_cases(tally: Tally) -> None:
     assert tally.refused.total() < MOST_REFUSED, tally.refused
+
+
+def test_kube_scheduler_makes_room_as_we_say(stage: Stage) -> None:
+    """The first event says on which node, and how many go; where nothing tells nodes apart, any of them."""
+    tally = real.compared(stage, real.preemptions(SEED, itertools.count()), PREEMPTIONS, shrunk=1)
+
+    said = [f"{one.case['id']}: {'; '.join(map(str, one.differences))}\n{one.case}" for one in tally.found]
+    assert (tally.cases, said) == (PREEMPTIONS, [])
 
 
 def test_a_difference_is_found_made_small_and_repeated_first(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
