@@ -71,6 +71,12 @@ def test_several_series_have_names(panel: Json) -> None:
         assert all(target["legendFormat"] for target in panel["targets"])
 
 
+def test_titles_are_used_once() -> None:
+    """A link, or a person, names a panel by it."""
+    titles = [panel["title"] for panel in PANELS]
+    assert len(set(titles)) == len(titles)
+
+
 def test_panels_lie_side_by_side() -> None:
     """Nothing overlaps, nothing leaves the 24 columns, ids are used once."""
     cells: set[tuple[int, int]] = set()

@@ -28,7 +28,7 @@ LONG_SECONDS = 120  # the machine may be busy with something else
 QUICK: Json = {
     "pollSeconds": 0.5,
     "policy": {"warmupSeconds": 1},
-    "warming": {"longestSeconds": 10},
+    "warming": {"longestSeconds": 60},
     "budget": {
         "writesPerSecond": 200,
         "burst": 200,
