@@ -112,5 +112,5 @@ def test_each_kind_of_difference_is_seen(outcome: Outcome, expected: Expected, w
 def test_a_case_that_cannot_be_set_up_says_why(stage: Stage) -> None:
     case: Document = {"nodes": [node("x", taints=[{"key": "", "effect": "NoSchedule"}])], "pod": pod("p")}
 
-    with pytest.raises(Refused, match="nodes: HTTP 422"):
+    with pytest.raises(Refused, match='nodes: Node "x" is invalid'):
         stage.set_up(case, "anybody")
