@@ -98,7 +98,10 @@ class WaitingRoom:
     def cured(self, news: News, only: Only | None = None) -> tuple[QueuedPod, ...]:
         """Return those that a change may help, among those that `only` lets pass; asks one pod of each group."""
         found: dict[QueuedPod, None] = {}
+        idle: set[int] = set()  # interests that the change does not concern
         for group in tuple(self._by_event[news.event].values()):
+            if id(group.interest) in idle or not _concerns(group.interest, news, idle):
+                continue
             hearing = (queued for queued in group.members if queued not in found and self._may_hear(queued, news, only))
             one = next(hearing, None)
             if one is not None and self._hints.judge(group.plugin, group.interest, one, news) is not Hint.SKIP:
@@ -133,6 +136,13 @@ class WaitingRoom:
         del self._groups[place]
         for event in group.interest.judges:
             del self._by_event[event][place]
+
+
+def _concerns(interest: Interest, news: News, idle: set[int]) -> bool:
+    if interest.concerns is None or interest.concerns(news.old, news.new):
+        return True
+    idle.add(id(interest))
+    return False
 
 
 def known(profiles: Mapping[str, Profile], owners_of: OwnersOf) -> Known:

@@ -38,6 +38,7 @@ class Interest:
 
     judges: Mapping[Event, Judge]
     reads: Reads = nothing
+    concerns: Callable[[Any, Any], bool] | None = None  # False of a change: no pod need be asked, it helps nobody
 
 
 Interests: TypeAlias = tuple[Interest, ...]
@@ -71,5 +72,5 @@ def of_cures(cures: Iterable[Event]) -> Interest:
             judges |= dict.fromkeys(OF_WAITING, if_it_asks_otherwise)
         elif event is Event.ASSIGNED_POD_UPDATE:
             judges |= dict.fromkeys(OF_ASSIGNED, always)
-    named = (event for event in cures if event not in judges)
-    return Interest(judges | dict.fromkeys(named, always))
+    named = frozenset(cures)
+    return Interest({**dict.fromkeys(named - judges.keys(), always), **judges}, lambda _: named)

@@ -19,18 +19,22 @@ def affinity() -> Interests:
     by_terms: dict[Event, Judge] = {
         Event.ASSIGNED_POD_ADD: _company_came,
         Event.ASSIGNED_POD_LABEL: _relabelled,
+        Event.ASSIGNED_POD_DELETE: _obstacle_left,
         Event.POD_LABEL: always,
         Event.NODE_ADD: _node_came,
         Event.NODE_LABEL: _node_moved,
     }
 
-    def reads(pod: PendingPod) -> Hashable:
+    def called(pod: PendingPod) -> Hashable:
         meta = pod.pod.metadata
-        return meta.namespace, tuple(sorted(meta.labels.items())), pod.request.terms.affinity
+        return meta.namespace, tuple(sorted(meta.labels.items()))
+
+    def wanted_others_apart(old: PendingPod, _: None) -> bool:
+        return bool(old.request.terms.affinity.apart or _unreadable(old))
 
     return (
         Interest(by_terms, lambda pod: pod.request.terms.affinity),
-        Interest({Event.ASSIGNED_POD_DELETE: _obstacle_left}, reads),
+        Interest({Event.ASSIGNED_POD_DELETE: _kept_it_off}, called, wanted_others_apart),
     )
 
 
@@ -55,8 +59,13 @@ def _obstacle_left(pod: PendingPod, old: PendingPod, _: None) -> Hint:
         return Hint.SKIP
     if _unreadable(pod):
         return Hint.ERROR
-    if _any_means(pod.request.terms.affinity.apart, old):
-        return Hint.QUEUE
+    return when(_any_means(pod.request.terms.affinity.apart, old))
+
+
+def _kept_it_off(pod: PendingPod, old: PendingPod, _: None) -> Hint:
+    """Judge by the terms of the pod that left."""
+    if not _placed(old):
+        return Hint.SKIP
     if UNREADABLE[1] in old.request.terms.affinity.error:
         return Hint.ERROR
     return when(_any_means(old.request.terms.affinity.apart, pod))

@@ -23,10 +23,10 @@ def ask(
 ) -> Hint | None:
     """Say what the plugin's hint is; None where it does not hear of the event."""
     bound = registry.PLUGINS[plugin].args() if args is None else args
-    for interest in HINTS[plugin](bound, lambda _: owners):
-        if event in interest.judges:
-            return interest.judges[event](pod, _read(old), _read(new))
-    return None
+    heard = [one for one in HINTS[plugin](bound, lambda _: owners) if event in one.judges]
+    changed = _read(old), _read(new)
+    said = [one.judges[event](pod, *changed) for one in heard if one.concerns is None or one.concerns(*changed)]
+    return next((one for one in said if one is not Hint.SKIP), Hint.SKIP if heard else None)
 
 
 def _read(found: Any) -> Any:
