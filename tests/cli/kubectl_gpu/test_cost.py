@@ -146,10 +146,16 @@ def test_names_go_into_other_commands(plane: ControlPlane) -> None:
 
 
 def test_a_selector_or_a_name_leaves_the_places_as_they_are(plane: ControlPlane) -> None:
-    selected = cost(plane, "--selector", "pod=web-hand", "--no-headers").stdout
+    selected = json.loads(cost(plane, "--selector", "pod=web-hand", "-o", "json").stdout)["items"]
 
-    assert selected.split()[-3:] == ["7", "of", "7"]
-    assert cost(plane, "web-hand", "--no-headers").stdout == selected
+    assert [(item["name"], item["order"], item["of"]) for item in selected] == [("web-hand", 7, 7)]
+    assert json.loads(cost(plane, "web-hand", "-o", "json").stdout)["items"] == selected
+
+
+def test_a_table_may_come_without_its_head(plane: ControlPlane) -> None:
+    [line] = cost(plane, "web-hand", "--no-headers").stdout.splitlines()
+
+    assert line.split()[0] == "web-hand"
 
 
 def test_all_namespaces_come_with_their_names(plane: ControlPlane) -> None:
