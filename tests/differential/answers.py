@@ -61,10 +61,26 @@ class PostFilter(Wire, frozen=True):
         return ", ".join(self.reasons)
 
 
+class Change(Wire, frozen=True):
+    """What happens to one object of the cluster, whose form depends on the kind."""
+
+    kind: str
+    old: msgspec.Raw = msgspec.Raw(b"null")
+    new: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Heard(Wire, frozen=True):
+    """One event of a change, and what each plugin that hears of it says."""
+
+    event: str
+    hints: dict[str, str] = {}
+
+
 class Stored(Wire, frozen=True):
     """The objects of the case as a scheduler reads them from the API server."""
 
     pod: objects.Pod
+    change: Change | None = None
     pods: tuple[objects.Pod, ...] = ()
     nodes: tuple[objects.Node, ...] = ()
     namespaces: tuple[controller_objects.Namespace, ...] = ()
@@ -108,6 +124,7 @@ class FrameworkAnswer(Wire, frozen=True):
     scores: dict[str, dict[str, Score]] = {}  # by plugin, by node
     totals: dict[str, int] = {}  # weighted, by node
     post_filter: PostFilter | None = None
+    heard: tuple[Heard, ...] = ()  # of a change, instead of all that
 
     def objects(self) -> Stored:
         """Read the stored objects as the scheduler under test reads them."""

@@ -23,6 +23,7 @@ type Answer struct {
 	Scores     map[string]map[string]*Score `json:"scores,omitempty"`  // by plugin, by node
 	Totals     map[string]int64             `json:"totals,omitempty"`  // weighted, by node
 	PostFilter *PostFilter                  `json:"postFilter,omitempty"`
+	Heard      []Heard                      `json:"heard,omitempty"` // of the change, event by event
 }
 
 // Status is a plugin's verdict.

@@ -19,7 +19,8 @@ type Case struct {
 	ID     string          `json:"id,omitempty"`
 	Config json.RawMessage `json:"config,omitempty"` // a KubeSchedulerConfiguration, null for the default one
 	Pod    *v1.Pod         `json:"pod"`
-	Pods   []*v1.Pod       `json:"pods,omitempty"` // bound, or pending with a nominated node
+	Change *Change         `json:"change,omitempty"` // asks for hints about it instead of placing the pod
+	Pods   []*v1.Pod       `json:"pods,omitempty"`   // bound, or pending with a nominated node
 	Nodes  []*v1.Node      `json:"nodes,omitempty"`
 
 	Namespaces             []*v1.Namespace                 `json:"namespaces,omitempty"`

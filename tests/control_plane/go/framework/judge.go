@@ -28,6 +28,14 @@ func judgeLine(line []byte, answer *Answer) error {
 	if err != nil {
 		return err
 	}
+	var change both
+	if found.Change != nil {
+		var more []string
+		if change, more, err = found.storeChange(ctx); err != nil {
+			return err
+		}
+		refused = append(refused, more...)
+	}
 	answer.Refused = refused
 	configuration := found.Config
 	found.ID, found.Config = "", nil
@@ -35,6 +43,10 @@ func judgeLine(line []byte, answer *Answer) error {
 	add(&objects, running(append(found.Pods[:len(found.Pods):len(found.Pods)], pending(found.Pod))))
 	built, err := newScheduler(ctx, objects, configuration, found.Pod.Spec.SchedulerName)
 	if err != nil {
+		return err
+	}
+	if found.Change != nil {
+		answer.Heard, err = built.hear(ctx, found.Pod, change, found.Change.Kind)
 		return err
 	}
 	return built.judge(ctx, found.Pod, answer)
