@@ -16,6 +16,7 @@ from deletion_cost import process_counts, process_files
 from deletion_cost.process_counts import ACTIVE
 from deletion_cost.process_files import OwnFile
 from tests.control_plane import waiting
+from tests.deletion_cost import forking
 
 NOW = 1000.0
 
@@ -32,7 +33,7 @@ def claim(folder: Path, now: float = NOW, served: int = 0) -> OwnFile:
 def process(folder: Path, served: int = 0) -> Iterator[int]:
     """A forked process that has one request in work and does not end by itself."""
     read, write = os.pipe()
-    child = os.fork()
+    child = forking.fork()
     if not child:
         claim(folder, served=served)
         os.write(write, b"!")
@@ -163,7 +164,7 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
 
 
 def test_a_dead_holder_frees_its_lock(tmp_path: Path) -> None:
-    child = os.fork()
+    child = forking.fork()
     if not child:
         process_files.lock(tmp_path / "leader.lock")
         os._exit(0)

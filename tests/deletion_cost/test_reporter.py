@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deletion_cost import ConnectionTracker, DeletionCostReporter, ReporterSettings, bands, load, reporter
+from deletion_cost.background import Leadership
 from deletion_cost.own_pod import OwnPod
 from deletion_cost.sample import Sample
 from tests.control_plane import waiting
+from tests.deletion_cost import forking
 from tests.deletion_cost.pod_api import PodApi
 from tests.deletion_cost.test_tracker import Clock
 
@@ -233,6 +235,25 @@ def test_one_of_many_processes_reports_and_the_next_takes_over(tmp_path: Path, a
         tracker.close()
 
 
+def test_a_forked_child_does_not_hold_its_parents_lead(tmp_path: Path) -> None:
+    """Also without a thread, as under asyncio: the child lives on, and another leads as soon as the parent lets go."""
+    tracker, other = (ConnectionTracker(shared=tmp_path / "shared") for _ in range(2))
+    lead, next_one = Leadership(tracker, "reporter"), Leadership(other, "reporter")
+    assert lead.take()
+    child = forking.fork()
+    if not child:
+        (tmp_path / "child").write_text(str(lead.take()))
+        signal.pause()
+    try:
+        waiting.until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text() != "", "child")
+        assert ((tmp_path / "child").read_text(), next_one.take()) == ("False", False)
+        lead.release()
+        assert next_one.take()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 def test_one_that_was_refused_leads_on(tmp_path: Path, api: PodApi) -> None:
     """So the others do not ask for the same."""
     first, second = (ConnectionTracker(shared=tmp_path / "shared") for _ in range(2))
@@ -246,7 +267,7 @@ def test_one_that_was_refused_leads_on(tmp_path: Path, api: PodApi) -> None:
 
 def test_a_forked_child_takes_over_when_its_parent_is_killed(tmp_path: Path, api: PodApi) -> None:
     """The parent reports and forks; the child's own thread stands by, then reports what it has."""
-    processes = [os.fork()]
+    processes = [forking.fork()]
     if not processes[0]:
         _parent_and_child(tmp_path, api)
     try:
@@ -266,7 +287,7 @@ def _parent_and_child(folder: Path, api: PodApi) -> None:
     report = quick(tracker, api)
     report.start()
     waiting.until(lambda: report._written == 0, "report")
-    child = os.fork()
+    child = forking.fork()
     if child:
         (folder / "new").write_text(str(child))
         (folder / "new").rename(folder / "child")
