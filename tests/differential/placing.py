@@ -62,6 +62,8 @@ def expected(state: ClusterState, let_go: Json, config: Document | None) -> Expe
         decision = decide(pod, state.snapshot(), profile, nominated.judge(pod, state, profile))
     except PluginError as failed:
         return Expected(texts=frozenset({event_bodies.cut(str(failed))}))
+    if decision.fits and decision.node == pod.pod.status.nominated_node_name:
+        return Expected(nodes=frozenset({decision.node}))  # it is tried first
     if decision.fits:
         names = (decision.snapshot.names[row] for row in decision.rows[decision.total == decision.total.max()])
         return Expected(nodes=frozenset(names))

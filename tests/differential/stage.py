@@ -101,10 +101,11 @@ class Stage:
         path = f"{PODS.path(meta['namespace'])}/{meta['name']}"
         time.sleep(settle_seconds)
         let_go = self.api.patch(path, {"spec": {"schedulingGates": None}})
+        before = let_go["status"].get("nominatedNodeName", "")
         outcomes: list[Outcome] = []
 
         def answered() -> bool:
-            outcomes.extend(self._outcomes(path, meta))
+            outcomes.extend(self._outcomes(path, meta, before))
             return bool(outcomes)
 
         waiting.until(answered, f"an answer about {meta['name']}", ANSWER_SECONDS, pause_seconds=0.01)
@@ -116,7 +117,7 @@ class Stage:
 
     def _create_all(self, case: Document, scheduler_name: str, scene: Scene) -> None:
         wanted = acceptable.to_place(case["pod"], scheduler_name)
-        scene.pod = self._create(PODS, wanted, {}, scene)
+        scene.pod = self._create(PODS, wanted, case["pod"], scene)
         uids: dict[str, str] = {}
         _note(uids, case["pod"], scene.pod)
         for name, kind in KINDS.items():
@@ -159,14 +160,14 @@ class Stage:
             raise Refused(f"{kind.plural}: {_said(error)}") from error
         return made
 
-    def _outcomes(self, path: str, meta: Json) -> Sequence[Outcome]:
+    def _outcomes(self, path: str, meta: Json, nominated_before: str) -> Sequence[Outcome]:
         """Return what is known yet: a binding, a node kept while volumes are bound, or an event."""
         pod = self.api.get(path)
         if pod["spec"].get("nodeName"):
             return [Outcome(node=pod["spec"]["nodeName"])]
         reasons = {one.get("reason") for one in pod["status"].get("conditions", ()) if one["type"] == "PodScheduled"}
         kept = pod["status"].get("nominatedNodeName", "")
-        if kept and not reasons & {"Unschedulable", "SchedulerError"}:
+        if kept != nominated_before and kept and not reasons & {"Unschedulable", "SchedulerError"}:
             return [Outcome(node=kept)]
         chosen = f"involvedObject.uid={meta['uid']},reason=FailedScheduling"
         events = self.api.get(f"/api/v1/namespaces/{meta['namespace']}/events", fieldSelector=chosen)["items"]
