@@ -42,7 +42,7 @@ class Framework:
             held = nominated.judge(pending, state, profile)
             decision = self._memory.decide(pending, state.snapshot(), held, self._mark, profile)
         except PluginError:
-            self._points.note("Filter" if self._judged_at is None else "Score", ERROR, self._now() - started)
+            self._note_failure(started)
             raise
         self._note(decision, started)
         return decision
@@ -84,9 +84,13 @@ class Framework:
         self._judged_at = self._now()
 
     def _note(self, decision: Decision, started: float) -> None:
-        ended = self._now()
-        judged = ended if self._judged_at is None else self._judged_at
+        judged = self._judged_at or started
         self._points.note("Filter", SUCCESS, judged - started)
-        if decision.fits:
-            self._points.note("Score", SUCCESS, ended - judged)
+        if decision.best is not None:
+            self._points.note("Score", SUCCESS, self._now() - judged)
         self._evaluations.count(decision)
+
+    def _note_failure(self, started: float) -> None:
+        judged = self._judged_at
+        point, began = ("Filter", started) if judged is None else ("Score", judged)
+        self._points.note(point, ERROR, self._now() - began)
