@@ -1,4 +1,4 @@
-"""Hints of the plugins that read a node's own object: its name, labels, taints, features and GPUs."""
+"""Hints of the plugins that read a node's own object: its name, labels, taints and features."""
 
 from collections.abc import Hashable, Iterable
 
@@ -9,7 +9,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.pod_changes import OF_WAITING
 from cluster_model.verdict import Event
 from scheduler_plugins import node_affinity, node_declared_features, node_unschedulable, selectors, taint_toleration
-from scheduler_plugins.hints.interest import Hint, Interest, Interests, Judge, always, if_it_asks_otherwise, when
+from scheduler_plugins.hints.interest import Hint, Interest, Interests, Judge, always, when
 from scheduler_plugins.tolerations import tolerated
 
 NODE_NAME: Interests = (Interest({Event.NODE_ADD: always}),)
@@ -47,16 +47,6 @@ def features() -> Interests:
     """NodeDeclaredFeatures: the node declares other features, or the pod needs other ones."""
     on_nodes: dict[Event, Judge] = dict.fromkeys((Event.NODE_ADD, Event.NODE_FEATURE), _declares_otherwise)
     return (Interest(on_nodes | dict.fromkeys(OF_WAITING, _needs_otherwise)),)
-
-
-def gpus() -> Interests:
-    """GPUScheduler: the node has GPUs now and had none before."""
-
-    def judge(_: PendingPod, old: NodeRecord | None, new: NodeRecord) -> Hint:
-        return when(new.has_gpu and (old is None or not old.has_gpu))
-
-    on_nodes: dict[Event, Judge] = dict.fromkeys((Event.NODE_ADD, Event.NODE_ALLOCATABLE), judge)
-    return (Interest(on_nodes | dict.fromkeys(OF_WAITING, if_it_asks_otherwise)),)
 
 
 def _selection(pod: PendingPod) -> Hashable:

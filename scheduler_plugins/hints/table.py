@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cluster_model.verdict import Event
-from scheduler_plugins.hints import neighbours, nodes, room, spreading, volumes
+from scheduler_plugins.hints import gpus, neighbours, nodes, room, spreading, volumes
 from scheduler_plugins.hints.interest import Interest, Interests, OwnersOf, always, never
 
 SCHEDULING_GATES, DEFAULT_PREEMPTION = "SchedulingGates", "DefaultPreemption"
@@ -27,7 +27,8 @@ HINTS: Mapping[str, Bind] = MappingProxyType(
         "PodTopologySpread": spreading.spread,
         "InterPodAffinity": lambda _, __: neighbours.affinity(),
         "NodeDeclaredFeatures": lambda _, __: nodes.features(),
-        "GPUScheduler": lambda _, __: nodes.gpus(),
+        "GPUScheduler": lambda _, __: gpus.scheduler(),
+        "GPUTopologyPlugin": lambda _, __: gpus.topology(),
     }
 )
 # Those that hold pods out of the queue. That a victim left says nothing of the pod for which it had to go: the plugins

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_scheduler.queued_pod import Pool
+from kube_client.changes import Added
 from scheduler_plugins import registry
 from scheduler_plugins.framework import Filter, PluginError, Profile
 from tests.gpu_scheduler.build import node, pending
@@ -81,7 +82,7 @@ def test_a_rejected_pod_is_tried_again_when_a_node_comes_that_fits() -> None:
         world.queue.put(pending(gpu=3))
         world.cycle.step()
         assert not world.cycle.step()
-        world.queue.wake(world.state.set_node(node("bigger", gpu=4)))
+        world.feed.node(Added(node("bigger", gpu=4)))
         assert world.cycle.step()
         await world.settle()
         assert world.bindings.sent == [("p", "bigger")]

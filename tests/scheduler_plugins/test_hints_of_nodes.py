@@ -160,11 +160,3 @@ def test_declared_features_want_a_pod_that_needs_others(event: Event) -> None:
 
     assert ask("NodeDeclaredFeatures", event, pod(), needing, pod()) is QUEUE
     assert ask("NodeDeclaredFeatures", event, needing, needing, needing) is SKIP
-
-
-@pytest.mark.parametrize(("old", "new", "hint"), [(None, 8, QUEUE), (None, 0, SKIP), (0, 8, QUEUE), (4, 8, SKIP)])
-def test_gpu_scheduler_wants_a_node_that_has_gpus_now(old: int | None, new: int, hint: Hint) -> None:
-    event = Event.NODE_ADD if old is None else Event.NODE_ALLOCATABLE
-    before = None if old is None else node(gpus=old)
-
-    assert ask("GPUScheduler", event, pod(gpu=1), before, node(gpus=new)) is hint
