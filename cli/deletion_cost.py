@@ -31,14 +31,13 @@ def run(args: argparse.Namespace) -> int:
     """Keep deletion costs until told to stop; 2 and nothing started when the configuration is wrong."""
     try:
         configured = _config(args.config)
+        logs.configure(configured.log_level.upper())
+        gc.set_threshold(*COLLECT)
+        options = process.Options(args.kubeconfig, own_namespace(NAMESPACE_FILE), args.bind_address, args.port)
+        uvloop.run(process.run(configured, options))
     except BadRequest as refused:
         sys.stderr.write("".join(f"gpu-scheduler deletion-cost: {problem}\n" for problem in refused.problems))
         return 2
-    logs.configure(configured.log_level.upper())
-    gc.set_threshold(*COLLECT)
-    options = process.Options(args.kubeconfig, own_namespace(NAMESPACE_FILE), args.bind_address, args.port)
-    try:
-        uvloop.run(process.run(configured, options))
     except BadCredentials as problem:
         sys.stderr.write(f"gpu-scheduler deletion-cost: {problem}\n")
         return 2

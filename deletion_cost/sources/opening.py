@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from cluster_model.verdict import BadRequest, Problem
 from deletion_cost import config as config_
 from deletion_cost.config import Config
 from deletion_cost.source import Name, Source, Tally
@@ -17,7 +18,7 @@ WIDEST_SECONDS = 0.01
 
 @asynccontextmanager
 async def open_all(config: Config, client: Client, tally: Tally) -> AsyncIterator[Mapping[Name, Source]]:
-    """Open each source that can be chosen; OSError where a certificate cannot be read."""
+    """Open each source that can be chosen; BadRequest where a certificate cannot be read."""
     async with AsyncExitStack() as stack:
         asked = endpoint.Endpoint.open(_endpoint(config), tally)
         sources: dict[Name, Source] = {
@@ -26,7 +27,11 @@ async def open_all(config: Config, client: Client, tally: Tally) -> AsyncIterato
         }
         if config.sources.prometheus.url:
             queried = prometheus.Prometheus.open(_prometheus(config.sources.prometheus), tally)
-            sources["prometheus"] = await stack.enter_async_context(queried)
+            try:
+                sources["prometheus"] = await stack.enter_async_context(queried)
+            except OSError as error:
+                rule = f"must name files with certificates that can be read: {error}"
+                raise BadRequest(Problem("sources.prometheus", config.sources.prometheus.url, rule)) from error
         yield sources
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import main, run
+from cli import in_pod, main
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -48,5 +48,5 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Capture
 def test_the_own_namespace_is_the_pods(tmp_path: Path) -> None:
     (tmp_path / "namespace").write_text("there\n")
 
-    assert run.own_namespace(tmp_path / "namespace") == "there"
-    assert run.own_namespace(tmp_path / "none") == "gpu-scheduler"
+    assert in_pod.own_namespace(tmp_path / "namespace") == "there"
+    assert in_pod.own_namespace(tmp_path / "none") == "gpu-scheduler"
