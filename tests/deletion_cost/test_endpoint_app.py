@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from deletion_cost import ConnectionTracker, endpoint_app
 from deletion_cost.endpoint_app import EndpointServer
 from deletion_cost.sample import Sample
+from deletion_cost.sources import reading
 from tests.control_plane import waiting
 from tests.deletion_cost.serving import free_ports
 
@@ -48,6 +49,16 @@ def test_the_body_is_json_without_what_is_not_known(values: tuple[float | None, 
     sample = Sample(*values)
     told = json.loads(endpoint_app.body(sample), parse_constant=pytest.fail)
     assert told == {name: value for name in Sample.__slots__ if (value := getattr(sample, name)) is not None}
+
+
+@given(st.tuples(number, number, st.none() | st.floats(0, 1), number, number))
+def test_the_controller_reads_what_the_library_says(values: tuple[float | None, ...]) -> None:
+    active, connections, rate, mean, served = values
+    sample = Sample(active, connections, rate, mean, served=served)
+    if sample == Sample():
+        assert reading.read(endpoint_app.body(sample)) == reading.read(b"{}")
+    else:
+        assert reading.read(endpoint_app.body(sample)) == sample
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf])

@@ -1,4 +1,4 @@
-"""What `patch pods` is worth to those who are given it for the deletion cost, on a real API server."""
+"""What `patch pods` is worth to those who got it for the deletion cost, on a real API server."""
 
 from __future__ import annotations
 
@@ -113,6 +113,7 @@ def _in_force(account: Account, name: str) -> bool:
         return False
 
 
+NOTE = "metadata.annotations[team.example.com/note]"
 CHANGES: dict[str, tuple[Json, str]] = {
     "image": ({"spec": {"containers": [{"name": "main", "image": "example.com/other:1"}]}}, "spec"),
     "tolerations": ({"spec": {"tolerations": [{"operator": "Exists"}]}}, "spec"),
@@ -124,15 +125,9 @@ CHANGES: dict[str, tuple[Json, str]] = {
         {"metadata": {"annotations": {"team.example.com/new": "x"}}},
         "metadata.annotations[team.example.com/new]",
     ),
-    "annotation changed": (
-        {"metadata": {"annotations": {"team.example.com/note": "x"}}},
-        "metadata.annotations[team.example.com/note]",
-    ),
-    "annotation gone": (
-        {"metadata": {"annotations": {"team.example.com/note": None, COST: "5"}}},
-        "metadata.annotations[team.example.com/note]",
-    ),
-    "annotations gone": ({"metadata": {"annotations": None}}, "metadata.annotations[team.example.com/note]"),
+    "annotation changed": ({"metadata": {"annotations": {"team.example.com/note": "x"}}}, NOTE),
+    "annotation gone": ({"metadata": {"annotations": {"team.example.com/note": None, COST: "5"}}}, NOTE),
+    "annotations gone": ({"metadata": {"annotations": None}}, NOTE),
     "finalizer": ({"metadata": {"finalizers": ["team.example.com/mine"]}}, "metadata.finalizers"),
     "finalizers gone": ({"metadata": {"finalizers": None}}, "metadata.finalizers"),
     "owner": (
