@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from gpu_scheduler.preemptor import UNDER_WAY, holding
 from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Added, Deleted, Modified
 from kube_client.errors import ApiError
@@ -139,8 +140,8 @@ def test_watch_tells_of_nominations_of_others() -> None:
     """One that ends wakes those whom its room may help."""
 
     async def test(world: World) -> None:
-        before = pod("theirs", scheduler="other", priority=20)
-        waiting = pod("theirs", scheduler="other", priority=20)
+        before = pod("theirs", scheduler="other", gpu=1, priority=20)
+        waiting = pod("theirs", scheduler="other", gpu=1, priority=20)
         waiting = type(waiting)(
             metadata=waiting.metadata, spec=waiting.spec, status=type(waiting.status)(nominated_node_name="n")
         )
@@ -151,5 +152,51 @@ def test_watch_tells_of_nominations_of_others() -> None:
         queued = world.queue.get("uid-strong")
         assert queued is not None
         assert (world.state.nominations.node("uid-theirs"), queued.pool) == ("", Pool.BACKOFF)
+
+    with_world(test)
+
+
+def test_a_pod_is_held_while_others_are_evicted_for_it() -> None:
+    """Another pod that leaves meanwhile must not let it look for more victims."""
+
+    async def test(world: World) -> None:
+        world.nodes(("m",), gpu=1)
+        world.feed.pod(Added(pod("other", node="m", gpu=1, phase="Running", priority=1)))
+        world.queue.put(pending("strong", gpu=1, priority=9))
+        assert world.cycle.step()
+        world.feed.pod(Deleted(pod("other", node="m", gpu=1)))
+        queued = world.queue.get("uid-strong")
+        assert queued is not None
+        assert (queued.pool, queued.held) == (Pool.GATED, UNDER_WAY)
+        await world.settle()
+        assert world.state.preempting == {}
+        world.feed.pod(Deleted(pod("weak", node="n", gpu=1)))
+        assert queued.pool is Pool.BACKOFF
+
+    with_world(test)
+
+
+def test_a_pod_is_held_until_its_last_victim_is_on_its_way_out() -> None:
+    async def test(world: World) -> None:
+        held = holding(world.state, lambda _: None)
+        strong = pending("strong")
+        assert held(strong) is None
+        world.state.preempting["uid-strong"] = None
+        assert held(strong) == UNDER_WAY
+        world.state.preempting["uid-strong"] = "uid-weak"
+        assert held(strong) == UNDER_WAY
+        world.feed.pod(Modified(pod("weak", node="n", gpu=1, deleted="2026-01-01T00:00:00Z"), pod("weak", node="n")))
+        assert held(strong) is None
+        world.feed.pod(Deleted(pod("weak", node="n", gpu=1)))
+        assert held(strong) is None
+
+    with_world(test)
+
+
+def test_a_failed_eviction_leaves_nobody_held() -> None:
+    async def test(world: World) -> None:
+        world.client.failures = [ApiError(500, "InternalError", "no") for _ in range(2)]
+        await attempt(world)
+        assert world.state.preempting == {}
 
     with_world(test)
