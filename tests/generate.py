@@ -213,7 +213,16 @@ def settings(source: Source) -> Settings:
         balanced=tuple(source.some(COUNTED)) or ("cpu", "memory"),
         spread=generate_terms.spread_args(source) if source.seldom() else {},
         affinity=generate_terms.affinity_args(source) if source.seldom() else {},
+        added=added_affinity(source) if source.seldom(6) else objects.NodeAffinity(),
+        ignored=tuple(source.some((NIC, build.GPU, "example.com", "cpu"))) if source.seldom(6) else (),
     )
+
+
+def added_affinity(source: Source) -> objects.NodeAffinity:
+    """Make an affinity of a profile, of terms that can be read."""
+    required = [wish(source)[1] for _ in range(source.of((0, 1, 2)))]
+    found = build.affinity(*required, preferred=source.several(lambda: wish(source), 2)).node_affinity
+    return found or objects.NodeAffinity()
 
 
 def drawn(make: Callable[..., T], *more: Any) -> st.SearchStrategy[T]:

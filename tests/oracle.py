@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import msgspec
+
 from cluster_model import gpu_names, node_facts, objects, quantity
 from cluster_model.node_facts import NodeFacts
 from cluster_model.pod import PendingPod
@@ -19,6 +21,7 @@ from tests.oracle_volumes import NOTHING_TOLD, Judge, Told, Volumes, judges
 
 Said: TypeAlias = tuple[str, bool]  # reason, whether evicting pods could help
 GPU = "nvidia.com/gpu"
+NOTHING_ADDED = objects.NodeAffinity()
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,13 @@ def term_matches(term: objects.NodeSelectorTerm, node: objects.Node) -> bool:
     return by_field and all(requirement_matches(one, node.metadata.labels) for one in term.match_expressions)
 
 
+def enforced(view: View, added: objects.NodeAffinity) -> list[Said]:
+    """What the profile asks of every pod's node."""
+    terms = None if added.required is None else added.required.node_selector_terms
+    matched = terms is None or any(term_matches(term, view.node) for term in terms)
+    return [] if matched else [("node(s) didn't match scheduler-enforced node affinity", False)]
+
+
 def node_affinity(pod: PendingPod, view: View) -> list[Said]:
     labels = view.node.metadata.labels
     selected = all(labels.get(key) == value for key, value in pod.pod.spec.node_selector.items())
@@ -195,10 +205,9 @@ def preferred(pod: PendingPod) -> list[objects.PreferredSchedulingTerm]:
     return [] if own is None else list(own.preferred)
 
 
-def preferred_weight(pod: PendingPod, view: View) -> int | None:
-    if not preferred(pod):
-        return None
-    return sum(one.weight for one in preferred(pod) if term_matches(one.preference, view.node))
+def preferred_weight(pod: PendingPod, view: View, added: objects.NodeAffinity = NOTHING_ADDED) -> int | None:
+    wishes = [*added.preferred, *preferred(pod)]
+    return sum(one.weight for one in wishes if term_matches(one.preference, view.node)) if wishes else None
 
 
 def node_ports(pod: PendingPod, view: View) -> list[Said]:
@@ -211,12 +220,19 @@ def node_ports(pod: PendingPod, view: View) -> list[Said]:
     return []
 
 
-def node_resources_fit(pod: PendingPod, view: View) -> list[Said]:
+def is_ignored(resource: str, ignored: Iterable[str]) -> bool:
+    """Whether an extended resource is named, by itself or by its group; others cannot be ignored."""
+    extended = "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
+    return extended and (resource in ignored or resource.split("/")[0] in ignored)
+
+
+def node_resources_fit(pod: PendingPod, view: View, ignored: Iterable[str] = ()) -> list[Said]:
     said = []
     if len(view.pods) + 1 > view.has("pods"):
         said.append(("Too many pods", True))
     for resource, amount in pod.request.resources.items():
-        if amount > 0 and amount > view.has(resource) - view.held(resource):
+        short = amount > 0 and amount > view.has(resource) - view.held(resource)
+        if short and not is_ignored(resource, ignored):
             said.append((f"Insufficient {resource}", amount <= view.has(resource)))
     return said
 
@@ -430,6 +446,8 @@ class Settings:
     balanced: tuple[str, ...] = ("cpu", "memory")
     spread: Mapping[str, Any] = field(default_factory=dict)
     affinity: Mapping[str, Any] = field(default_factory=dict)
+    added: objects.NodeAffinity = NOTHING_ADDED
+    ignored: tuple[str, ...] = ()  # names and groups of resources
 
     def as_args(self) -> dict[str, dict[str, Any]]:
         """Write them as a user would."""
@@ -442,7 +460,12 @@ class Settings:
             strategy["requestedToCapacityRatio"] = {"shape": points}
         return {
             "GPUTopologyPlugin": {"count": self.count},
-            "NodeResourcesFit": {"scoringStrategy": strategy},
+            "NodeAffinity": {"addedAffinity": msgspec.to_builtins(self.added)},
+            "NodeResourcesFit": {
+                "scoringStrategy": strategy,
+                "ignoredResources": [name for name in self.ignored if "/" in name],
+                "ignoredResourceGroups": [name for name in self.ignored if "/" not in name],
+            },
             "NodeResourcesBalancedAllocation": {"resources": [{"name": name, "weight": 1} for name in self.balanced]},
             "PodTopologySpread": dict(self.spread),
             "InterPodAffinity": dict(self.affinity),
@@ -477,8 +500,9 @@ def decide(pod: PendingPod, views: list[View], settings: Settings = Settings()) 
     refusal = refusals(pod, views)
     if refusal and views:
         return Decided({}, {}, {}, refusal, len(views))
-    across = judges_across(pod, views, settings)
-    reasons = {view.name: found for view in views if (found := first_rejection(pod, view, across)) is not None}
+    across, alone = judges_across(pod, views, settings), filters(settings)
+    said = {view.name: first_rejection(pod, view, across, alone) for view in views}
+    reasons = {name: found for name, found in said.items() if found is not None}
     fitting = [view for view in views if view.name not in reasons]
     everything = all_scores(pod, fitting, settings, views)
     everything |= {name: judge.scores([view.place for view in fitting]) for name, judge in across.items()}
@@ -520,14 +544,26 @@ def judges_across(pod: PendingPod, views: list[View], settings: Settings) -> dic
     }
 
 
+def filters(settings: Settings) -> Mapping[str, Callable[[PendingPod, View], list[Said]]]:
+    """The twins of the plugins that look at one node, with their args."""
+    return {
+        **FILTERS,
+        "NodeAffinity": lambda pod, view: enforced(view, settings.added) or node_affinity(pod, view),
+        "NodeResourcesFit": lambda pod, view: node_resources_fit(pod, view, settings.ignored),
+    }
+
+
 def first_rejection(
-    pod: PendingPod, view: View, across: Mapping[str, Spread | Affinity | Judge]
+    pod: PendingPod,
+    view: View,
+    across: Mapping[str, Spread | Affinity | Judge],
+    alone: Mapping[str, Callable[[PendingPod, View], list[Said]]],
 ) -> tuple[str, list[Said]] | None:
     plugins, names = narrowed_by(pod)
     if plugins and view.name not in names:
         return plugins[0], [(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]", False)]
     for name in ORDER:
-        said = across[name].rejects(view.place) if name in across else FILTERS[name](pod, view)
+        said = across[name].rejects(view.place) if name in across else alone[name](pod, view)
         if said:
             return name, said
     return None
@@ -539,7 +575,7 @@ def all_scores(
     sizes = {name: image.size_bytes for view in everywhere for image in view.node.status.images for name in image.names}
     raw: dict[str, Callable[[View], int | None]] = {
         "TaintToleration": lambda view: soft_taints(pod, view),
-        "NodeAffinity": lambda view: preferred_weight(pod, view),
+        "NodeAffinity": lambda view: preferred_weight(pod, view, settings.added),
         "GPUScheduler": lambda view: gpu_memory_score(pod, view),
         "GPUTopologyPlugin": lambda view: gpu_topology_score(pod, view, settings.count),
         "NodeResourcesFit": lambda view: fit_score(pod, view, settings.strategy, settings.weights, settings.shape),

@@ -78,6 +78,7 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart_by_every_score
         "node(s) were unschedulable",
         "node(s) had untolerated taint(s)",
         "node(s) didn't match Pod's node affinity/selector",
+        "node(s) didn't match scheduler-enforced node affinity",
         "node(s) didn't satisfy plugin(s) [NodeAffinity]",
         "node(s) didn't satisfy plugin(s) [NodeName]",
         "node(s) didn't have free ports for the requested pod ports",
