@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from deletion_cost.budget import Budget
 from deletion_cost.config import Config
 from deletion_cost.fleet import Fleet
+from deletion_cost.plan import Urgency, Wanted
 from deletion_cost.planning import Moment, Planner
 from deletion_cost.polling import Poller
 from deletion_cost.warmth import Terms
@@ -67,8 +68,7 @@ class Controller:
             if self.workloads.opted(workload):
                 self.workloads.tell(workload)
             wanted = self.planner.wanted(workload, uid in self.poller.frozen, moment)
-            delays = {one.uid: self._delay() for one in wanted} if moment.monotonic < self._spread_until else {}
-            self.budget.offer(uid, wanted, moment.monotonic, delays)
+            self.budget.offer(uid, wanted, moment.monotonic, self._delays(wanted, moment.monotonic))
             self._note_due(uid, workload)
 
     def tick(self) -> None:
@@ -86,11 +86,13 @@ class Controller:
             self.tick()
             await self.timing.sleep(min(LONGEST_TICK_SECONDS, self.config.poll_seconds / 2))
 
-    def _delay(self) -> float:
-        """Draw when a first value is written: over a while where there are many pods, at once where there are few."""
+    def _delays(self, wanted: Iterable[Wanted], now: float) -> dict[str, float]:
+        """Draw when first values are written: over a while where there are many pods, and at once what protects one."""
+        if now >= self._spread_until:
+            return {}
         pods = sum(len(self.fleet.members(uid)) for uid in self.fleet.workloads())
         longest = min(self.config.budget.spread_seconds, pods / self.config.budget.writes_per_second)
-        return longest * self.timing.random()
+        return {one.uid: longest * self.timing.random() for one in wanted if one.urgency != Urgency.PROTECT}
 
     def _note_due(self, uid: str, workload: Workload) -> None:
         terms = Terms(workload.policy.warmup_seconds, self.config.warming.longest_seconds)

@@ -108,8 +108,14 @@ class Fleet:
             case Deleted(found):
                 self._scale(found, None)
 
+    def answer(self, pod: Pod) -> None:
+        """Take the answer to a patch; a pod whose end the watch has told in the meantime stays gone."""
+        owner = standings.controller(pod.metadata)
+        if owner is not None and (member := self.member(owner.uid, pod.metadata.uid)) is not None:
+            self._update(owner.uid, member, pod)
+
     def take(self, pod: Pod) -> None:
-        """Take a pod's state: from the watch, or from the answer to a patch."""
+        """Take a pod's state from the watch."""
         owner = standings.controller(pod.metadata)
         if owner is None or owner.kind != HEEDED:
             if owner is not None and owner.kind in DEAF:

@@ -1,8 +1,9 @@
 """Reads loads from the sources, each in its own rhythm, and says which workloads stand still for want of them."""
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deletion_cost import workload
@@ -19,6 +20,7 @@ from kube_client.timing import Timing
 
 log = logging.getLogger(__name__)
 
+LONGEST_READ = 1.5  # poll periods; sources end within one by themselves
 Asked = dict[str, tuple[Workload, list[Target]]]  # by the ReplicaSet's UID
 
 
@@ -49,10 +51,19 @@ class Poller:
         targets = [target for _, listed in asked.values() for target in listed]
         if not targets:
             return
-        found = await self.sources[name].read(targets)
+        found = await self._read(name, targets)
         for uid, (one, listed) in asked.items():
             self._take(uid, one, listed, found)
         self.workloads.fleet.stirred.update(asked)
+
+    async def _read(self, name: Name, targets: Sequence[Target]) -> Mapping[str, Sample | None]:
+        """Read, but not for ever: a source that hangs has told nothing."""
+        try:
+            async with asyncio.timeout(LONGEST_READ * self.config.poll_seconds):
+                return await self.sources[name].read(targets)
+        except TimeoutError:
+            self.metrics.failed(name, "late")
+            return {}
 
     def begin(self) -> None:
         """Begin a term without knowing anything."""

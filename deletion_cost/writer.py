@@ -91,7 +91,7 @@ class Writer:
 
     def _take(self, answer: bytes) -> None:
         try:
-            self.fleet.take(self._decoder.decode(answer))
+            self.fleet.answer(self._decoder.decode(answer))
         except ValueError as problem:  # the watch will tell what has become of the pod
             log.warning("answer unreadable problem=%s", problem)
 

@@ -98,6 +98,14 @@ def test_first_values_are_spread_by_the_number_of_pods() -> None:
     assert len(stage.tick(1)) == 10
 
 
+def test_a_marked_pod_with_work_is_protected_at_once_even_then() -> None:
+    stage = Stage(chance=1)
+    stage.cluster.add(replica_set(replicas=2, victims="1"), pod("a", -49), pod("b"))
+    stage.controller.begin_term()
+    stage.load(a=50, b=0)
+    assert stage.tick(0.1) == {"a": None}
+
+
 def test_who_does_not_lead_any_more_writes_nothing_that_waits() -> None:
     stage = Stage(chance=1)
     stage.cluster.add(replica_set(), pod("a", annotations={"scheduling.gpu/deletion-cost": "off"}, cost=-49))

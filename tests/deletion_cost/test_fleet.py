@@ -102,10 +102,19 @@ def test_a_pod_leaves_once_whether_its_end_was_announced_or_not() -> None:
 
 def test_news_older_than_the_answer_to_a_write_is_no_news() -> None:
     cluster = Cluster()
+    cluster.add(pod("a"))
     old, new = pod("a", ready=False), pod("a", -49, writer=OURS)
-    cluster.fleet.take(new)
+    cluster.fleet.answer(new)
     cluster.fleet.take(old)
     assert (cluster.member("a").ready, cluster.member("a").ownership.value) == (True, -49)
+
+
+def test_an_answer_that_comes_after_the_pods_end_brings_it_not_back() -> None:
+    cluster = Cluster()
+    cluster.add(pod("a"))
+    cluster.remove("a")
+    cluster.fleet.answer(pod("a", -49))
+    assert cluster.fleet.members("uid-web") == {}
 
 
 def test_pods_of_all_revisions_are_related_and_a_bare_one_has_none() -> None:

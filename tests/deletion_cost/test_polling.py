@@ -21,6 +21,8 @@ from tests.deletion_cost.build import Cluster, pod, replica_set
 from tests.kube_client.fake_api import MemoryClient
 from tests.kube_client.store import Store
 
+QUICK = Config(poll_seconds=0.2)
+
 
 class Scripted:
     """A source that answers what the test says, and remembers who was asked."""
@@ -28,9 +30,12 @@ class Scripted:
     def __init__(self) -> None:
         self.says: dict[str, Sample | None] = {}
         self.asked: list[str] = []
+        self.hangs = False
 
     async def read(self, targets: Sequence[Target]) -> Mapping[str, Sample | None]:
         self.asked = [target.name for target in targets]
+        if self.hangs:
+            await asyncio.sleep(60)
         return {target.uid: self.says.get(target.name) for target in targets if target.name in self.says}
 
 
@@ -44,7 +49,7 @@ class Stage:
         self.recorder = Recorder(_client(timing), reporter("test", "host"))
         announcer = Announcer(self.recorder)
         workloads = Workloads(self.cluster.fleet, Config(), announcer)
-        self.poller = Poller(workloads, {"endpoint": self.source}, Config(), Metrics(), announcer, timing)
+        self.poller = Poller(workloads, {"endpoint": self.source}, QUICK, Metrics(), announcer, timing)
 
     def poll(self, **requests: float) -> None:
         """Let these pods tell their requests, the others nothing."""
@@ -122,6 +127,14 @@ def test_a_workload_whose_pods_are_all_gone_is_not_frozen_any_more() -> None:
     stage.cluster.add(pod("p0", ready=False))
     stage.poll()
     assert not stage.frozen
+
+
+def test_a_source_that_hangs_has_told_nothing() -> None:
+    stage = Stage()
+    stage.poll(p0=1, p1=1, p2=1, p3=1)
+    stage.source.hangs = True
+    stage.poll(p0=1, p1=1, p2=1, p3=1)
+    assert stage.frozen
 
 
 def test_a_container_that_restarted_begins_without_a_load() -> None:
