@@ -5,10 +5,11 @@ The queue cannot fail, so such a pod is let in, and its next attempt ends with w
 
 import logging
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 from cluster_model.pod import PendingPod
 from gpu_scheduler.hooks import QueueHooks
-from gpu_scheduler.point_metrics import Measures, ProfilePoints
+from gpu_scheduler.point_metrics import SAMPLED, Measures, ProfilePoints
 from gpu_scheduler.queued_pod import Held, PreEnqueue, QueuedPod, SortKey, priority_sort, scheduling_gates
 from kube_client.logs import quoted
 from scheduler_plugins.framework import PluginError
@@ -23,6 +24,7 @@ class Entrance:
 
     def __init__(self, hooks: Mapping[str, QueueHooks], measures: Measures) -> None:
         self._hooks = hooks
+        self._draw = measures.draw
         self._points = {name: ProfilePoints(measures.metrics, name, measures.now) for name in hooks}
         self.faults: dict[str, PluginError] = {}  # by UID, until the next attempt
 
@@ -59,18 +61,21 @@ class Entrance:
         self.faults.pop(uid, None)
 
     def _held(self, pending: PendingPod) -> Held | None:
+        """Ask the plugins in their order. What is timed ends in success whatever they say, as in kube-scheduler."""
         name = pending.pod.spec.scheduler_name
-        hooks = self._hooks[name].pre_enqueues
-        if not hooks:
+        if not self._hooks[name].pre_enqueues:
             return None
-        try:
-            with self._points[name].span("PreEnqueue"):
-                for step in hooks:
-                    reason = step.run(pending)
-                    if reason is not None:
-                        return Held(step.name, reason.text, reason.cured_by)
-        except PluginError as failed:
-            self._fault(pending, failed)
+        points, sampled = self._points[name], self._draw() < SAMPLED
+        with points.span("PreEnqueue"):
+            for step in self._hooks[name].pre_enqueues:
+                try:
+                    with points.plugin(step.name, "PreEnqueue") if sampled else nullcontext():
+                        reason = step.run(pending)
+                except PluginError as failed:
+                    self._fault(pending, failed)
+                    return None
+                if reason is not None:
+                    return Held(step.name, reason.text, reason.cured_by)
         return None
 
     def _fault(self, pending: PendingPod, failed: PluginError) -> None:

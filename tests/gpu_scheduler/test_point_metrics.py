@@ -99,10 +99,19 @@ def test_a_failing_filter_is_an_error_of_its_point() -> None:
     with_plugins(test, Decides)
 
 
-def test_the_door_is_measured_where_a_plugin_stands_there() -> None:
+@pytest.mark.parametrize("answer", [None, NO, OSError()])
+@pytest.mark.parametrize("drawn", [0.0, 1.0])
+def test_the_door_is_measured_where_a_plugin_stands_there_and_says_success_as_in_kube_scheduler(
+    answer: Any, drawn: float
+) -> None:
     async def test(world: Plugged) -> None:
+        world.drawn = drawn
+        world.plugins["Holds"].answer = answer  # type: ignore[attr-defined]
         world.queue.put(pending(gpu=1))
         assert points(world) == {("PreEnqueue", "Success"): 1}
+        status = "Error" if isinstance(answer, OSError) else "Success"
+        timed = {("Holds", "PreEnqueue", status): 1} if drawn == 0.0 else {}
+        assert series(world, PLUGINS, "plugin", "extension_point", "status") == timed
 
     with_plugins(test, Holds)
 
