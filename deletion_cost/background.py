@@ -38,7 +38,7 @@ class Leadership:
             return True
         try:
             with self._tracker.lock:
-                self._descriptor = process_files.lock(folder / f"{self._name}.lock")
+                self._descriptor = process_files.lock(folder / f"{self._name}{process_files.LOCK_SUFFIX}")
         except OSError as error:
             _log.warning("leadership not taken name=%s error=%s", self._name, error)
         return self._descriptor is not None

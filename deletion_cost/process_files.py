@@ -16,7 +16,8 @@ from pathlib import Path
 from deletion_cost import process_counts
 from deletion_cost.process_counts import Cells, Counts, Totals
 
-SUFFIX = ".counts"
+# Names that nobody else uses: an application may name a folder that holds other things.
+SUFFIX, LOCK_SUFFIX = ".deletion-cost", ".deletion-cost-lock"
 _OPEN = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 _MOST_TRIES = 100
 
@@ -61,17 +62,16 @@ def common_folder() -> Path:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what this user's applications left when they were killed."""
-    for folder in parent.glob(f"{_prefix()}*"):
-        discard(folder)
+    """Remove what this user's applications left in common folders when they were killed."""
+    with contextlib.suppress(OSError):  # another process sweeps the same
+        for folder in filter(_is_ours, parent.glob(f"{_prefix()}*")):
+            discard(folder)
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder; PermissionError if it is there and another user could write in it."""
+    """Make the folder; PermissionError if it is there and another user could write in it, or has put a link there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    is_ours = found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if not stat.S_ISDIR(found.st_mode) or not is_ours:
+    if not _is_ours(folder):
         raise PermissionError(f"{folder} is not a folder that only this user can write")
 
 
@@ -106,9 +106,11 @@ def discard(folder: Path) -> None:
         if not all(_is_free(descriptor) for descriptor, _ in _files(folder)):
             return  # the next one takes over what this one has served
         _clear(folder)
-        if not list(folder.glob(f"*{SUFFIX}")):
-            for path in folder.iterdir():
-                path.unlink()
+        if any(folder.glob(f"*{SUFFIX}")):
+            return
+        for path in folder.glob(f"*{LOCK_SUFFIX}"):
+            path.unlink()
+        if folder.name.startswith(_prefix()):
             folder.rmdir()
 
 
@@ -132,6 +134,12 @@ def lock(path: Path) -> int | None:
 
 def _prefix() -> str:
     return f"deletion-cost-{os.geteuid()}-"
+
+
+def _is_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    is_closed = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and is_closed
 
 
 def _create(folder: Path) -> int:

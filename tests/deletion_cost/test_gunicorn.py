@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from deletion_cost import process_files
 from tests.control_plane import waiting
 from tests.deletion_cost import serving
 from tests.deletion_cost.serving import Serving
@@ -45,7 +46,7 @@ def hold(server: Serving, stack: contextlib.ExitStack, processes: int) -> list[i
 def all_there(server: Serving, processes: int) -> None:
     """Wait until so many processes count: the server takes requests as soon as the first one does."""
     [folder] = folders(server)
-    waiting.until(lambda: len(list(folder.glob("*.counts"))) == processes, "all workers there", 10)
+    waiting.until(lambda: len(list(folder.glob(f"*{process_files.SUFFIX}"))) == processes, "all workers there", 10)
 
 
 def test_workers_are_summed_and_a_killed_one_counts_no_more(tmp_path: Path) -> None:

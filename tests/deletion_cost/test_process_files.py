@@ -50,7 +50,7 @@ def process(folder: Path, served: int = 0) -> Iterator[int]:
 
 
 def files(folder: Path) -> int:
-    return len(list(folder.glob("*.counts")))
+    return len(list(folder.glob(f"*{process_files.SUFFIX}")))
 
 
 def test_the_living_are_summed(tmp_path: Path) -> None:
@@ -146,9 +146,8 @@ def test_readers_never_drive_a_newcomer_out(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_ours_to_read_are_nothing(tmp_path: Path) -> None:
-    (tmp_path / "short.counts").write_bytes(b"x")
-    (tmp_path / "long.counts").write_bytes(b"\xff" * 10_000)
-    (tmp_path / "other").write_bytes(b"x")
+    (tmp_path / f"short{process_files.SUFFIX}").write_bytes(b"x")
+    (tmp_path / f"long{process_files.SUFFIX}").write_bytes(b"\xff" * 10_000)
     assert process_files.read(tmp_path, NOW).totals == process_counts.Totals()
 
 
@@ -179,16 +178,43 @@ def test_a_dead_holder_frees_its_lock(tmp_path: Path) -> None:
     waiting.until(taken, "lock free", timeout_seconds=2)
 
 
+def prefixed(parent: Path, number: int) -> Path:
+    return parent / f"deletion-cost-{os.geteuid()}-{number}"
+
+
 def test_the_last_one_leaves_nothing(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
+    folder = prefixed(tmp_path, 1)
     first, second = claim(folder), claim(folder)
-    (folder / "reporter.lock").touch()
+    (folder / f"reporter{process_files.LOCK_SUFFIX}").touch()
     first.unlock()
     process_files.discard(folder)
     assert (files(folder), process_files.read(folder, NOW).totals.active) == (2, 1)
     second.unlock()
     process_files.discard(folder)
     assert not folder.exists()
+
+
+def test_what_others_have_in_a_folder_is_not_touched(tmp_path: Path) -> None:
+    """An application may name a folder that holds its own things; at the end they, and the folder, are still there."""
+    for name in ("data", "app.lock", "app.counts"):
+        (tmp_path / name).write_text("x")
+    own = claim(tmp_path)
+    own.unlock()
+    process_files.discard(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["app.counts", "app.lock", "data"]
+
+
+def test_what_killed_applications_left_is_swept_up(tmp_path: Path) -> None:
+    killed, lives, linked = (prefixed(tmp_path, number) for number in (1, 2, 3))
+    elsewhere = tmp_path / "elsewhere"
+    linked.symlink_to(elsewhere)
+    for folder in (killed, elsewhere):
+        with process(folder):
+            pass
+    with process(lives):
+        process_files.sweep(tmp_path)
+        assert [folder.exists() for folder in (killed, lives)] == [False, True]
+    assert files(elsewhere) == 1
 
 
 def test_a_folder_that_others_can_write_is_refused(tmp_path: Path) -> None:

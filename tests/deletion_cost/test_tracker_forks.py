@@ -80,7 +80,7 @@ def test_a_child_of_a_process_that_claims_keeps_no_lock_of_it(tmp_path: Path) ->
                 os._exit(0)
             claiming.result()
         tracker.close()
-        assert not folder.exists()
+        assert not list(folder.iterdir())
         os.close(write)
         os.waitpid(child, 0)
         os.close(read)
