@@ -45,8 +45,8 @@ class Ownership:
     _removing: bool = False
 
     def sending(self, value: int | None) -> None:
-        """Be told what is about to be written: its echo may come before its answer, or without one."""
-        self._removing = value is None
+        """Be told what is about to be written: its echo may come before its answer, or without one, or much later."""
+        self._removing = self._removing or value is None
 
     def see(self, meta: Meta, judging: bool) -> StandDown | None:
         """Take a state of the pod, unless a newer one is known; return why to stand down where that begins now.
@@ -62,6 +62,8 @@ class Ownership:
         if self.stood_down is not None or not judging:
             return None
         self.stood_down = self._reason(before)
+        if self.holder == "nobody":
+            self._removing = False
         return self.stood_down
 
     def begin(self) -> None:

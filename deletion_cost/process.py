@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,7 +24,7 @@ from deletion_cost.config import Config, LeaderElection
 from deletion_cost.controller import Controller
 from deletion_cost.fleet import Fleet, Member, Reports
 from deletion_cost.levels import Sources
-from deletion_cost.metrics import Metrics
+from deletion_cost.metrics import Levels, Metrics
 from deletion_cost.ownership import StandDown
 from deletion_cost.planning import Planner
 from deletion_cost.pod_objects import Pod, ReplicaSet
@@ -128,11 +128,14 @@ class Process:
             self._fleet, self._workloads, planner, poller, self._budget, config, client.timing
         )
         self._watches = _watches(client, self._fleet)
+        self._metrics.observe_levels(self._levels(poller, config), config.leader_election.name)
+
+    def _levels(self, poller: Poller, config: Config) -> Callable[[], Levels]:
         counts = {name: reflector.counts for name, (reflector, _) in self._watches.items()}
         seen = Sources(
             self._workloads, poller, self._budget, self._writer, self._recorder, counts, config, time.monotonic
         )
-        self._metrics.observe_levels(lambda: levels.read(seen), config.leader_election.name)
+        return lambda: levels.read(seen)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Serve probes, follow the cluster and decide in our terms, until told to stop; then end in good order."""

@@ -69,9 +69,8 @@ class Writer:
             self.suppressed.gone += member is None
             self.budget.unspent(wanted.urgency == Urgency.REFINE)
             return
-        before = member.ownership.value
+        before, meta = member.ownership.value, member.pod.metadata
         member.ownership.sending(wanted.value)
-        meta = member.pod.metadata
         path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}"
         try:
             answer = await self.client.request("PATCH", path, _patch(wanted), PATCH)
@@ -80,14 +79,8 @@ class Writer:
             return
         self.metrics.wrote("written")
         self._take(answer)
-        log.info(
-            "cost written pod=%s/%s cost=%s was=%s urgency=%s",
-            meta.namespace,
-            meta.name,
-            wanted.value,
-            before,
-            wanted.urgency.name.lower(),
-        )
+        why = wanted.urgency.name.lower()
+        log.info("cost written pod=%s/%s cost=%s was=%s why=%s", meta.namespace, meta.name, wanted.value, before, why)
 
     def _take(self, answer: bytes) -> None:
         try:
