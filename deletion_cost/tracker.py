@@ -4,19 +4,17 @@ Part of the library that applications import: standard library only, and nothing
 """
 
 import functools
-import inspect
 import logging
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from deletion_cost import process_counts, process_files
+from deletion_cost import process_counts, process_files, wrapping
 from deletion_cost.process_counts import Counts
 from deletion_cost.process_files import OwnFile, Sum
 from deletion_cost.sample import Sample
@@ -83,7 +81,7 @@ class Span:
 
     def __call__(self, function: _Function) -> _Function:
         """Count each call: of a coroutine until it returns, of a generator until it ends or is closed."""
-        return cast(_Function, _wrap(function, functools.partial(Span, self._tracker, self._cell)))
+        return cast(_Function, wrapping.wrap(function, functools.partial(Span, self._tracker, self._cell)))
 
 
 class ConnectionTracker:
@@ -103,7 +101,9 @@ class ConnectionTracker:
         if not 1 <= window_seconds <= 3600:
             raise ValueError(f"window_seconds: Invalid value: {window_seconds}: must be 1 to 3600")
         self.now, self._window_seconds, self._shared = clock, window_seconds, shared
-        self.lock = threading.Lock()  # also held over each fork, so that no child gets a descriptor it knows nothing of
+        # Taken again by its holder where a collected generator ends its request. Held over each fork, too, so that no
+        # child gets a descriptor that it knows nothing of.
+        self.lock = threading.RLock()
         self._folder: Path | None = None
         self._file: OwnFile | None = None
         self._counts: Counts | None = None
@@ -226,7 +226,7 @@ class ConnectionTracker:
         if self._file is not None:
             self._file.abandon()
         self._forget()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def _forget(self) -> None:
         self._folder = self._file = self._counts = self._at_exit = None
@@ -256,45 +256,3 @@ def _watch_forks(reference: "weakref.ref[ConnectionTracker]") -> None:
             held.pop()._renew()
 
     os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
-
-
-def _wrap(function: Callable[..., Any], span: Callable[[], Span]) -> Callable[..., Any]:
-    if inspect.isasyncgenfunction(function):
-        return functools.wraps(function)(_async_generator(function, span))
-    if inspect.isgeneratorfunction(function):
-        return functools.wraps(function)(_generator(function, span))
-    if inspect.iscoroutinefunction(function):
-        return functools.wraps(function)(_coroutine(function, span))
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with span():
-            return function(*args, **kwargs)
-
-    return call
-
-
-def _coroutine(function: Callable[..., Any], span: Callable[[], Span]) -> Callable[..., Any]:
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        with span():
-            return await function(*args, **kwargs)
-
-    return call
-
-
-def _generator(function: Callable[..., Any], span: Callable[[], Span]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with span():
-            return (yield from function(*args, **kwargs))
-
-    return call
-
-
-def _async_generator(function: Callable[..., Any], span: Callable[[], Span]) -> Callable[..., Any]:
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        with span():
-            async with aclosing(function(*args, **kwargs)) as items:
-                async for item in items:
-                    yield item
-
-    return call

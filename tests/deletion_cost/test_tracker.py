@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -116,6 +117,21 @@ def test_decorated_generators_count_until_they_end_or_are_closed(tracker: Connec
     assert tracker.reading().connections == 1
     one.close()  # type: ignore[attr-defined]
     assert tracker.reading().connections == 0
+
+
+def test_a_generator_that_is_collected_in_the_middle_of_counting_ends(tracker: ConnectionTracker) -> None:
+    """The collector runs where it likes, also in a thread that is counting just then."""
+
+    @tracker.request()
+    def stream() -> Iterator[int]:
+        yield 1
+
+    begun = stream()
+    next(begun)
+    with tracker.lock:
+        del begun
+        gc.collect()
+    assert active(tracker) == 0
 
 
 def test_decorated_coroutines_and_async_generators(tracker: ConnectionTracker) -> None:

@@ -17,7 +17,7 @@ def test_a_forked_child_begins_without_requests(tmp_path: Path) -> None:
     tracker = ConnectionTracker(shared=tmp_path)
     with tracker.request():
         if not (child := forking.fork()):
-            os._exit(int(tracker.lock.locked()))
+            os._exit(int(not tracker.lock.acquire(timeout=1)))
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert active(tracker) == 1
     assert (active(tracker), tracker.reading().served) == (0, 1)
