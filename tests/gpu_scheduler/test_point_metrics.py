@@ -9,9 +9,9 @@ from cluster_model.verdict import Event, Reason
 from gpu_scheduler.extension_points import Wait
 from gpu_scheduler.point_metrics import SAMPLED
 from tests.gpu_scheduler.build import pending
+from tests.gpu_scheduler.every_point import All, attempt
 from tests.gpu_scheduler.fakes import World
 from tests.gpu_scheduler.plugged import Plugged, with_plugins
-from tests.gpu_scheduler.test_extension_points import All, attempt
 from tests.gpu_scheduler.test_points_before import Decides, Holds
 
 POINTS = "scheduler_framework_extension_point_duration_seconds_count"
