@@ -2,84 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from deletion_cost import ConnectionTracker, DeletionCostReporter, ReporterSettings
+from deletion_cost import ConnectionTracker, DeletionCostReporter, ReporterSettings, writer
 from deletion_cost.own_pod import OwnPod
-from tests.control_plane import credentials, waiting
-from tests.control_plane.api import Api, ApiError
+from deletion_cost.plan import Wanted
+from kube_client.client import Client
+from tests.control_plane import waiting
+from tests.control_plane.api import ApiError
 from tests.manifests import rendering
+from tests.manifests.accounts import COST, PODS, Account, api_with, cost, create, kubeconfig, token
 from tests.manifests.installation import Installation
-from tests.manifests.objects import pod, wrap
 
 pytestmark = pytest.mark.control_plane
 
 Json = dict[str, Any]
-COST = "controller.kubernetes.io/pod-deletion-cost"
-PODS = "/api/v1/namespaces/default/pods"
 CONTROLLER = ("gpu-scheduler", "gpu-scheduler-deletion-cost")
 ONLY = f": Forbidden: this account may change nothing but metadata.annotations[{COST}]"
 OWN = "metadata.name: Forbidden: this account may change its own pod alone, and its token is bound to "
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A ServiceAccount with a token of its own, and the policy that judges it."""
-
-    api: Api
-    policy: str
-    own: str
-
-    def patch(self, name: str, body: Json) -> str | None:
-        """Patch a pod; return the policy's text if it refuses, None if the patch is stored."""
-        before = f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.policy}' denied request: "
-        try:
-            self.api.patch(f"{PODS}/{name}", body)
-        except ApiError as error:
-            message: str = json.loads(str(error).partition(": ")[2])["message"]
-            assert before in message, message
-            return message.partition(before)[2]
-        return None
-
-
-def cost(value: str | None) -> Json:
-    return {"metadata": {"annotations": {COST: value}}}
-
-
-def create(installed: Installation, account: str = "default") -> str:
-    """A pod with one of everything that must stay as it is."""
-    name, template = installed.name(), pod({"team.example.com/note": "keep", COST: "-50"})
-    template["spec"]["serviceAccountName"] = account
-    body = wrap("Pod", name, template)
-    body["metadata"] |= {"labels": {"app": "x"}, "finalizers": ["team.example.com/hold"]}
-    installed.plane.api.post(PODS, body)
-    return name
-
-
-def token(installed: Installation, account: tuple[str, str], bound_to: str | None = None) -> str:
-    """What a kubelet gets for a pod; without a pod what `kubectl create token` gets."""
-    path = f"/api/v1/namespaces/{account[0]}/serviceaccounts/{account[1]}/token"
-    spec: Json = {"expirationSeconds": 3600}
-    if bound_to is not None:
-        uid = installed.plane.api.get(f"{PODS}/{bound_to}")["metadata"]["uid"]
-        spec["boundObjectRef"] = {"kind": "Pod", "apiVersion": "v1", "name": bound_to, "uid": uid}
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    return str(installed.plane.api.post(path, body)["status"]["token"])
-
-
-def api_with(installed: Installation, bearer: str) -> Api:
-    plane = installed.plane
-    endpoint = credentials.Endpoint(plane.url, plane.ca_file.read_bytes())
-    file = installed.folder / f"{installed.name()}.kubeconfig"
-    return Api(credentials.write_kubeconfig(file, endpoint, credentials.from_token(bearer)))
 
 
 @pytest.fixture(scope="module")
@@ -270,6 +218,20 @@ def test_the_api_server_finds_nothing_wrong_with_the_expressions(installed: Inst
     path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/{policy}"
     waiting.until(lambda: "typeChecking" in installed.plane.api.get(path).get("status", {}), "expressions checked")
     assert installed.plane.api.get(path)["status"]["typeChecking"] == {}
+
+
+def test_the_controllers_own_write_is_allowed(installed: Installation) -> None:
+    """Its patch as its writer sends it, under its account; and again to take the cost away."""
+    name = create(installed)
+    uid = installed.plane.api.get(f"{PODS}/{name}")["metadata"]["uid"]
+
+    async def write(value: int | None) -> bytes:
+        async with Client.connect(kubeconfig(installed, token(installed, CONTROLLER))) as client:
+            return await client.request("PATCH", f"{PODS}/{name}", writer._patch(Wanted(uid, value)), writer.PATCH)
+
+    marked, cleared = (json.loads(asyncio.run(write(value)))["metadata"] for value in (-49, None))
+    assert (marked["annotations"][COST], COST in cleared["annotations"]) == ("-49", False)
+    assert "gpu-scheduler-deletion-cost" in {entry["manager"] for entry in marked["managedFields"]}
 
 
 def test_the_reporter_writes_its_own_pods_cost(installed: Installation, tmp_path: Path, caplog: Any) -> None:
