@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,6 +91,26 @@ def test_a_bucket_that_is_begun_anew_is_left_out() -> None:
     at = counts._bucket(10.0)
     counts.cells[at] = process_counts._VACANT
     assert process_counts.totals(counts.cells, 10.0).answered == 0
+
+
+class Racing:
+    """A block in which its process goes on just after a reader has taken a bucket."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def __getitem__(self, key: int | slice) -> int | memoryview:
+        if isinstance(key, int):
+            return int(self._counts.cells[key])
+        taken = memoryview(bytes(self._counts.cells[key])).cast("q")
+        self._counts.answered(10.0 + WINDOW, 1.0)
+        return taken
+
+
+def test_a_bucket_that_changes_hands_while_it_is_read_is_left_out() -> None:
+    counts = block()
+    counts.answered(10.0, 1.0)
+    assert process_counts.totals(cast(memoryview, Racing(counts)), 10.0).answered == 0
 
 
 def test_gauges_are_never_negative() -> None:
