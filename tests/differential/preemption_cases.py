@@ -33,7 +33,7 @@ def case(seed: int, number: int, node_prefix: str = "n") -> Document:
     world.spec()["containers"][0]["resources"] = _resources(world, ask=True)
     if world.seldom(20):
         world.spec()["preemptionPolicy"] = "Never"
-    for trait in (_nomination, _pinned, _port, _spread, _apart, _others_wait, volume_cases.contended):
+    for trait in (_nomination, _pinned, _port, _spread, _apart, _others_wait, _over, volume_cases.contended):
         if world.seldom(6):
             trait(world)
     budgets = [_budget(world, app) for app in APPS if world.seldom(2)]
@@ -94,6 +94,15 @@ def _nomination(world: World) -> None:
                 held["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True", "reason": reason}]
 
 
+def _over(world: World) -> None:
+    """Let some pods be on their way out for reasons of their own, and others be over already."""
+    for held in (one for one in world.pods if "nodeName" in one["spec"]):
+        if world.seldom(4):
+            held["metadata"]["deletionTimestamp"] = "2026-02-01T00:00:00Z"
+        elif world.seldom(8):
+            held["status"]["phase"] = world.of(("Succeeded", "Failed"))
+
+
 def _pinned(world: World) -> None:
     world.spec()["nodeSelector"] = {ZONE: world.of("ab")}
 
@@ -139,4 +148,6 @@ def _others_wait(world: World) -> None:
         waiting = _pod(world, f"waiting-{number}", (1, 50, 1000))
         waiting["spec"]["containers"][0]["resources"] = _resources(world, ask=True)
         waiting["status"] = {"nominatedNodeName": world.of(world.nodes)["metadata"]["name"]}
+        if world.seldom(3):
+            _keep_apart(world, waiting)
         world.pods.append(waiting)

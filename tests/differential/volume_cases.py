@@ -75,10 +75,9 @@ def contended(world: World) -> None:
             for found in (world.pod, *world.some(world.pods)):
                 make.mount(found, "disk", {"gcePersistentDisk": {"pdName": "x", "readOnly": world.seldom(4)}})
         case "claim":
-            # One bound pod of the same namespace: kube-scheduler thinks that any other frees the claim when it goes,
-            # and it does not ask one that is only nominated.
+            # One pod of the same namespace: kube-scheduler thinks that any other frees the claim when it goes.
             own = world.pod["metadata"]["namespace"]
-            near = [one for one in world.pods if one["metadata"]["namespace"] == own and "nodeName" in one["spec"]]
+            near = [one for one in world.pods if one["metadata"]["namespace"] == own]
             for found in (world.pod, *world.rng.sample(near, min(1, len(near)))):
                 _own_claim(world, found, "alone", {"accessModes": ["ReadWriteOncePod"]})
         case "driver":
