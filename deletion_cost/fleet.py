@@ -113,6 +113,7 @@ class Fleet:
         owner = standings.controller(pod.metadata)
         if owner is not None and (member := self.member(owner.uid, pod.metadata.uid)) is not None:
             self._update(owner.uid, member, pod)
+            member.ownership.answered()
 
     def take(self, pod: Pod) -> None:
         """Take a pod's state from the watch."""

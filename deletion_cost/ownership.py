@@ -42,11 +42,19 @@ class Ownership:
     # A value of the pod template is the user's own, unless the user has switched the controller on as well.
     yields_to_template: bool = True
     _version: int = -1
-    _removing: bool = False
+    _removals: int = 0  # of ours that have not been seen to happen
+    _sent_removal: bool = False
 
     def sending(self, value: int | None) -> None:
         """Be told what is about to be written: its echo may come before its answer, or without one, or much later."""
-        self._removing = self._removing or value is None
+        removal = value is None
+        # Sent again it is the same one: with no value written in between it happens once.
+        self._removals += removal and not self._sent_removal
+        self._sent_removal = removal
+
+    def answered(self) -> None:
+        """Be told that the state seen last is the newest: what came before it will not be told any more."""
+        self._removals, self._sent_removal = 0, False
 
     def see(self, meta: Meta, judging: bool) -> StandDown | None:
         """Take a state of the pod, unless a newer one is known; return why to stand down where that begins now.
@@ -62,13 +70,14 @@ class Ownership:
         if self.stood_down is not None or not judging:
             return None
         self.stood_down = self._reason(before)
-        if self.holder == "nobody":
-            self._removing = False
+        if self.holder == "nobody" and before == "ours":
+            self._removals = max(0, self._removals - 1)
         return self.stood_down
 
     def begin(self) -> None:
         """Begin a term: what was concluded before it is forgotten, and only what is seen now counts."""
-        self.stood_down, self._removing = None, False
+        self.answered()
+        self.stood_down = None
         self.stood_down = self._reason("nobody")
 
     def _reason(self, before: Holder) -> StandDown | None:
@@ -76,6 +85,6 @@ class Ownership:
             return self.holder
         if self.holder == "template" and self.yields_to_template:
             return "template"
-        if self.holder == "nobody" and before == "ours" and not self._removing:
+        if self.holder == "nobody" and before == "ours" and not self._removals:
             return "vanished"
         return None

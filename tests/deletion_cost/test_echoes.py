@@ -58,6 +58,7 @@ def write(server: Server, state: Ownership, cost: int | None, outcome: str) -> N
         server.patch(cost, OURS)
     if outcome == "answered":
         state.see(server.meta(), judging=True)
+        state.answered()
 
 
 @given(st.none() | st.just(-50), STEPS)
@@ -70,6 +71,19 @@ def test_alone_we_never_stand_down(first: int | None, steps: list[tuple[int | No
         assert state.stood_down is None
     server.tell(state, len(server.events))
     assert (state.stood_down, state.value) == (None, server.cost)
+
+
+@given(STEPS)
+def test_a_removal_by_another_is_seen_once_our_last_write_was_answered(
+    steps: list[tuple[int | None, str, int]],
+) -> None:
+    server, state = Server(), Ownership()
+    for cost, outcome, told in [*steps, (7, "answered", 0)]:
+        write(server, state, cost, outcome)
+        server.tell(state, told)
+    server.patch(None, "kubectl-annotate")
+    server.tell(state, len(server.events))
+    assert state.stood_down == "vanished"
 
 
 @given(STEPS, st.integers(6, 9))
