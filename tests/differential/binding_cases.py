@@ -73,8 +73,8 @@ def _class(world: World, name: str) -> Document:
     if not world.seldom(6):
         found["volumeBindingMode"] = WAITS
     if world.seldom(3):
-        terms = [_topology(world) for _ in range(world.rng.randint(1, 2))]
-        found["allowedTopologies"] = terms
+        one, other = _topology(world), _topology(world)
+        found["allowedTopologies"] = [one] if world.seldom(2) or one == other else [one, other]
     if provisioner == "counts.example.com":
         _count_storage(world, name)
     if not world.seldom(20):
