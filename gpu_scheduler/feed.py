@@ -18,6 +18,7 @@ from kube_client.logs import quoted
 log = logging.getLogger(__name__)
 
 ROOM = frozenset({Event.ASSIGNED_POD_DELETE})  # as kube-scheduler tells of a nomination that ends
+CAME = frozenset({Event.ASSIGNED_POD_ADD})
 ADDED, UPDATED, DELETED = "UnscheduledPodAdd", "UnscheduledPodUpdate", "UnscheduledPodDelete"
 BOUND_UPDATED = Event.ASSIGNED_POD_UPDATE.value
 
@@ -95,9 +96,11 @@ class Feed:
     def _place(self, pod: objects.Pod, began: float) -> None:
         """Let a pod count where it runs, or no more once it has finished."""
         uid, pending = pod.metadata.uid, self._read(pod)
-        before, waited = self._held(uid), uid in self._queue
+        held, node, waited = self._state.held(uid), self._state.holds(uid), uid in self._queue
         self._leave(uid)
-        self._teller.tell(began, self._state.set_pod(pending), before, pending)
+        events = self._state.set_pod(pending)
+        before = None if held is None or node is None or events == CAME else held.on(node)
+        self._teller.tell(began, events, before, pending)
         if waited:
             self._teller.note(began, DELETED)
 
@@ -119,8 +122,8 @@ class Feed:
         return None if held is None or node is None else held.on(node)
 
     def _nominate(self, pod: objects.Pod, before: str) -> None:
-        """Hold room for a pod where it waits, ours or another's."""
-        if pod.spec.node_name or pod.status.phase in TERMINAL:
+        """Hold room for a pod where it waits, ours or another's; one that is on its way there holds it already."""
+        if self._state.holds(pod.metadata.uid) is not None or pod.spec.node_name or pod.status.phase in TERMINAL:
             self._state.nominations.drop(pod.metadata.uid)
         elif pod.status.nominated_node_name != before:
             self._state.nominations.set(self._read(pod), pod.status.nominated_node_name)

@@ -45,6 +45,9 @@ class Flights:
         self._forced: set[QueuedPod] = set()
         self._counts: Counter[str] = Counter()
 
+    def __len__(self) -> int:
+        return len(self._since)
+
     def __contains__(self, queued: QueuedPod) -> bool:
         return queued in self._since
 

@@ -149,6 +149,8 @@ class SchedulingQueue:
         A pod comes as PendingPod, a node as NodeRecord, all else as the API object. `only` lets some pods hear of it.
         """
         moved = 0
+        if not len(self._room) and not len(self._flights):
+            return moved
         for news in News.of(events, old, new):
             for queued in self._room.cured(news, only):
                 self._leave(queued)
