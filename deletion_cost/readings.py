@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from deletion_cost import load
+from deletion_cost import bands, load
 from deletion_cost.load import Load, Measure, Weights
 from deletion_cost.sample import Sample
 
@@ -48,7 +48,8 @@ class Reading:
         self.misses += 1
         if self.misses != formula.hold_polls + 1:
             return False
-        self.load, self.usual, self.peak, self._recent = load.IDLE, 0.0, 0, ()
+        # Of idle pods it is the last to be chosen: of the others it is known that nothing is lost with them.
+        self.load, self.usual, self.peak, self._recent = load.IDLE, bands.CAP, 0, ()
         return True
 
     def _note_served(self, sample: Sample, now: float) -> None:

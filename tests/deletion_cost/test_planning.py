@@ -5,6 +5,7 @@ from deletion_cost.config import Config, configured
 from deletion_cost.load import Load
 from deletion_cost.plan import Urgency
 from deletion_cost.planning import Moment, Planner
+from deletion_cost.readings import Formula
 from tests.deletion_cost.build import Cluster, pod, replica_set
 
 CONFIG = Config()
@@ -101,6 +102,13 @@ def test_pods_that_leave_or_are_anothers_are_not_written() -> None:
     cluster = warm_pods(3, victims="3", mode="victims")
     cluster.add(pod("p1", leaving=True), pod("p2", 7, writer="karpenter"))
     assert wanted(loaded(cluster, p0=0, p1=0, p2=0)) == {"p0": -49}
+
+
+def test_a_pod_that_has_fallen_silent_is_chosen_after_those_that_say_they_are_idle() -> None:
+    cluster = loaded(warm_pods(3, victims="1"), p0=0, p1=0, p2=50)
+    formula = Formula(CONFIG.load, "requests", hold_polls=0)
+    cluster.member("p0").reading.miss(formula)
+    assert wanted(cluster) == {"p1": -49}
 
 
 def test_of_equal_pods_those_are_marked_that_would_go_anyway() -> None:
