@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
+import yaml
 
 from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
+from gpu_scheduler.config import parse
+from gpu_scheduler.profiles import KNOWN, build
 from gpu_scheduler.surroundings import COLLECTIONS
 from kube_client import event_bodies
-from scheduler_plugins import explain, nominated
+from scheduler_plugins import explain, nominated, registry
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Decision, PluginError, Profile, Sampling
+from scheduler_plugins.framework import Decision, PluginError, Profile
 from scheduler_plugins.preemption import Preemption, preempt
 from scheduler_plugins.victims import Candidate
 from tests.control_plane.api import Api, Json
 from tests.differential import profiles
 from tests.differential.compare import Difference
-from tests.differential.documents import Document
+from tests.differential.documents import CONFIG, Document
 from tests.differential.stage import Outcome
 
 T = TypeVar("T")
@@ -55,9 +58,9 @@ def read(api: Api, but: str) -> ClusterState:
     return state
 
 
-def expected(state: ClusterState, let_go: Json, config: Document | None) -> Expected:
+def expected(state: ClusterState, let_go: Json, profile: Profile) -> Expected:
     """Decide with our plugins."""
-    pod, profile = PendingPod.read(msgspec.convert(let_go, objects.Pod)), _profile(config)
+    pod = PendingPod.read(msgspec.convert(let_go, objects.Pod))
     try:
         decision = decide(pod, state.snapshot(), profile, nominated.judge(pod, state, profile))
     except PluginError as failed:
@@ -85,11 +88,14 @@ def _differences(outcome: Outcome, wanted: Expected) -> Iterator[Difference]:
         yield Difference("text", outcome.text, sorted(wanted.texts))
 
 
-def _profile(config: Document | None) -> Profile:
-    """Build our profile of a case; the default plugins make room, and plugins listed one by one do not."""
-    found = profiles.ours(config)
-    listed = config is not None and "plugins" in config["profiles"][0]
-    return found if listed else replace(found, preemption=Sampling())
+def read_profile(written: Document) -> Profile:
+    """Build our profile from the configuration that kube-scheduler reads, without the plugins that it does not have."""
+    mine = dict(written)
+    if "plugins" not in written:
+        ours_alone = [name for name, _ in registry.DEFAULTS if name in profiles.OURS_ALONE]
+        mine["plugins"] = {"multiPoint": {"disabled": [{"name": name} for name in ours_alone]}}
+    text = yaml.safe_dump({**CONFIG, "profiles": [mine]})
+    return build(parse(text, KNOWN, "kube-system").profiles)[written["schedulerName"]]
 
 
 def _endings(decision: Decision, state: ClusterState) -> Iterator[str]:

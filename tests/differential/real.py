@@ -78,7 +78,8 @@ def _decided(stage: Stage, case: Document, settle_seconds: float) -> tuple[Found
         let_go, outcome = stage.place(scene, settle_seconds)
     finally:
         stage.clear(scene)
-    different = placing.differences(outcome, placing.expected(state, let_go, case.get("config")))
+    wanted = placing.expected(state, let_go, placing.read_profile(profile(case)))
+    different = placing.differences(outcome, wanted)
     return (Found(case, different) if different else None), outcome
 
 
