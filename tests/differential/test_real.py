@@ -13,7 +13,6 @@ import pytest
 from scheduler_plugins import explain
 from tests.differential import generate, real
 from tests.differential.documents import ZONE, Document, config, node, pod
-from tests.differential.placing import Expected, differences
 from tests.differential.real import Tally
 from tests.differential.stage import Outcome, Refused, Stage
 
@@ -92,21 +91,6 @@ def test_a_pod_waits_until_all_is_there_whatever_its_profile_lists(stage: Stage)
     stage.clear(scene)
 
     assert (let_go["spec"].get("nodeName"), outcome) == (None, Outcome(node="m"))
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expected", "what"),
-    [
-        (Outcome(node="a"), Expected(nodes=frozenset("ab")), []),
-        (Outcome(node="c"), Expected(nodes=frozenset("ab")), ["node"]),
-        (Outcome(node="a"), Expected(texts=frozenset("t")), ["placed"]),
-        (Outcome(text="t"), Expected(nodes=frozenset("a")), ["placed"]),
-        (Outcome(text="t"), Expected(texts=frozenset("tu")), []),
-        (Outcome(text="v"), Expected(texts=frozenset("tu")), ["text"]),
-    ],
-)
-def test_each_kind_of_difference_is_seen(outcome: Outcome, expected: Expected, what: list[str]) -> None:
-    assert [one.what for one in differences(outcome, expected)] == what
 
 
 def test_a_case_that_cannot_be_set_up_says_why(stage: Stage) -> None:
