@@ -9,7 +9,7 @@ import itertools
 import logging
 
 from gpu_scheduler.attempts import Attempt, Books, Rules
-from gpu_scheduler.queued_pod import Pool, QueuedPod
+from gpu_scheduler.queued_pod import Pool
 from gpu_scheduler.waiting_pods import Preempted, Rejected, WaitingPod
 from kube_client.binding import AlreadyBound, Bound, Failed, Gone, Outcome
 from kube_client.errors import ApiError
@@ -81,7 +81,7 @@ class Binder:
         if left:
             return
         sentence = explain.counted(1, {no.reason.text: 1})
-        books.reports.failed(queued, "Unschedulable", sentence, _no_nomination(queued))
+        books.reports.failed(queued, "Unschedulable", sentence, _no_nomination(attempt))
         log.info(
             "pod not permitted pod=%s node=%s plugin=%s attempt=%d ms=%.3f message=%s",
             attempt.name,
@@ -132,6 +132,7 @@ class Binder:
     async def _prepare(self, attempt: Attempt) -> None:
         """Wait for permission, then do what comes before the binding. Until then nothing of the pod is in doubt."""
         try:
+            await self._expect(attempt)
             if attempt.waiting is not None:
                 await self._permitted(attempt, attempt.waiting)
             await attempt.placement.pre_bind()
@@ -150,6 +151,11 @@ class Binder:
             raise
         else:
             self._take_off(asyncio.create_task(self._carry(attempt)))
+
+    async def _expect(self, attempt: Attempt) -> None:
+        if self._rules.may_write():
+            attempt.placement.expected = True
+            await self._books.reports.expect(attempt.queued, attempt.node)
 
     async def _permitted(self, attempt: Attempt, waiting: WaitingPod) -> None:
         try:
@@ -242,12 +248,13 @@ class Binder:
     def _say(self, attempt: Attempt, message: str) -> None:
         self._books.metrics.ended("error", attempt.profile, self._rules.now() - attempt.started)
         if attempt.queued.pool is not Pool.LEFT:
-            self._books.reports.failed(attempt.queued, "SchedulerError", message, _no_nomination(attempt.queued))
+            self._books.reports.failed(attempt.queued, "SchedulerError", message, _no_nomination(attempt))
 
 
-def _no_nomination(queued: QueuedPod) -> str | None:
-    """Take back that a pod waits for a node, if its status says so."""
-    return "" if queued.pending.pod.status.nominated_node_name else None
+def _no_nomination(attempt: Attempt) -> str | None:
+    """Take back that the pod waits for a node, if its status says so, or will once the watch has told."""
+    told = attempt.queued.pending.pod.status.nominated_node_name
+    return "" if told or attempt.placement.expected else None
 
 
 def unforeseen(failure: PluginError) -> BaseException | None:

@@ -25,7 +25,7 @@ NOBODY_BINDS = "running Bind plugins: none of them binds the pod"
 class Placement:
     """The points after the decision, for one attempt. Rejected and PluginError tell why one cannot go on."""
 
-    __slots__ = ("_hooks", "_points", "_sampled", "_work", "doing", "node", "pod")
+    __slots__ = ("_hooks", "_points", "_sampled", "_work", "doing", "expected", "node", "pod")
 
     def __init__(self, pod: PendingPod, node: str, hooks: Hooks, points: ProfilePoints, sampled: bool) -> None:
         self.pod = pod
@@ -34,6 +34,7 @@ class Placement:
         self._points = points
         self._sampled = sampled  # each plugin's time is taken
         self._work: tuple[Step[Told], ...] = ()
+        self.expected = False  # others were told where the pod will be
         self.doing = ""  # in words, while something is done before the binding
 
     def reserve(self, snapshot: Snapshot) -> None:

@@ -53,6 +53,16 @@ class Reports:
             queued.said = said
             self._start_patch(queued, said)
 
+    async def expect(self, queued: QueuedPod, node: str) -> None:
+        """Say on which node the pod will be, before a wait in which others may want to know: an autoscaler, say."""
+        await self.settled(queued.uid)
+        queued.said = None  # what is said next takes this back
+        try:
+            await conditions.nominate(self._client, queued.pending.pod, node)
+        except ApiError as error:
+            meta = queued.pending.pod.metadata
+            log.warning("nomination not written pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))
+
     async def settled(self, uid: str) -> None:
         """Wait until no condition of the pod is on its way, which could overtake what happens next."""
         patch = self._patches.get(uid)

@@ -38,6 +38,11 @@ async def set_preempted(client: Client, pod: objects.Pod, scheduler_name: str) -
     return await patch_status(client, pod, _condition(pod, words, client.timing.utc_now()))
 
 
+async def nominate(client: Client, pod: objects.Pod, node: str) -> bool:
+    """Write on which node the pod is expected before it is bound; tell whether that was written."""
+    return await patch_status(client, pod, {"nominatedNodeName": node})
+
+
 async def clear_nomination(client: Client, pod: objects.Pod) -> bool:
     """Take back that a pod waits for a node; tell whether that was written."""
     return await patch_status(client, pod, {"nominatedNodeName": None})

@@ -67,16 +67,27 @@ class FakeClient(Client):
     def __init__(self) -> None:
         self.timing = Timing()
         self.patches: list[tuple[str, Mapping[str, Any]]] = []
+        self.expected: list[tuple[str, str]] = []  # pods and the nodes where they were said to be soon
+        self.deaf: Exception | None = None  # raised when that is said
         self.deleted: list[str] = []
         self.failures: list[Exception] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
     async def patch(self, path: str, body: Any, _content_type: str = "") -> bytes:
+        expected = body.get("status", {}) if isinstance(body, Mapping) else {}
+        if list(expected) == ["nominatedNodeName"] and expected["nominatedNodeName"]:
+            return self._expect(path, expected["nominatedNodeName"])
         await self.gate.wait()
         if self.failures:
             raise self.failures.pop(0)
         self.patches.append((path, cast(Mapping[str, Any], body)))
+        return b"{}"
+
+    def _expect(self, path: str, node: str) -> bytes:
+        if self.deaf is not None:
+            raise self.deaf
+        self.expected.append((path.split("/")[-2], node))
         return b"{}"
 
     async def delete(self, path: str, _body: Any = None) -> bytes:

@@ -185,7 +185,7 @@ def test_a_condition_on_its_way_arrives_before_the_binding_leaves() -> None:
         world.client.gate.clear()
         world.queue.put(pending("late", gpu=6))
         world.cycle.step()
-        world.queue.wake(world.state.remove_pod("uid-p"))
+        world.feed.pod(Deleted(pod(gpu=3, node="n")))
         world.cycle.step()
         await world.settle()
         assert ("late", "n") not in world.bindings.sent

@@ -1,6 +1,7 @@
 """Pods that have a node and wait for a plugin: what they hold, what ends the wait, and what becomes of them then."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from cluster_model.verdict import Event
 from gpu_scheduler.extension_points import Wait
 from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Deleted, Modified
+from kube_client.errors import ApiError
 from tests.gpu_scheduler.build import pending, pod
 from tests.gpu_scheduler.every_point import NO, All, Second, assert_given_back, attempt, notes, plugin
 from tests.gpu_scheduler.plugged import Plugged, with_plugins
@@ -186,5 +188,55 @@ def test_preemption_deletes_a_pod_whose_binding_is_on_its_way() -> None:
         await attempt(world)
         await preempted_by(world)
         assert world.client.deleted == ["p"]
+
+    with_plugins(test, All)
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ({"permit": Wait(60), "has_work": False}, [("p", "n")]),
+        ({"has_work": True}, [("p", "n")]),
+        ({"has_work": False}, []),
+    ],
+)
+def test_others_are_told_where_a_pod_will_be_if_it_is_not_bound_at_once(
+    answers: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    async def test(world: Plugged) -> None:
+        await attempt(world, **answers)
+        assert world.client.expected == expected
+
+    with_plugins(test, All)
+
+
+def test_that_others_cannot_be_told_holds_up_nobody() -> None:
+    async def test(world: Plugged) -> None:
+        world.client.deaf = ApiError(403, "Forbidden", "no rights")
+        await attempt(world)
+        assert world.bindings.sent == [("p", "n")]
+
+    with_plugins(test, All)
+
+
+def test_what_others_were_told_is_taken_back_each_time_it_fails() -> None:
+    """Though the pod's status does not say so yet, and the words are the same as the last time."""
+
+    async def test(world: Plugged) -> None:
+        for count in (1, 2):
+            await attempt(world, pre_bind=OSError("gone"))
+            assert [body["status"]["nominatedNodeName"] for _, body in world.client.patches] == [None] * count
+            world.clock.move(60)
+
+    with_plugins(test, All)
+
+
+def test_a_pod_on_its_way_holds_its_room_once_though_its_status_names_the_node() -> None:
+    async def test(world: Plugged) -> None:
+        await attempt(world, permit=Wait(60))
+        told = msgspec.structs.replace(pod(gpu=3, version="2"), status=objects.PodStatus(nominated_node_name="n"))
+        world.told(Modified(told, pod(gpu=3)))
+        assert world.state.nominations.node("uid-p") in ("", None)
+        assert world.used("n") == 3
 
     with_plugins(test, All)

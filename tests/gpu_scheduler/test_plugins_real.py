@@ -137,6 +137,10 @@ def member(name: str, size: int, gpus: int = 1) -> Json:
     return pod(name, gpus, annotations={"example.com/group": "g", "example.com/group-size": str(size)})
 
 
+def members(pods: Namespace) -> dict[str, Json]:
+    return {name: found for name, found in pods.pods().items() if name.startswith("p")}
+
+
 def test_a_group_starts_together_on_one_fabric(running: Scheduler, pods: Namespace) -> None:
     for number in range(3):
         pods.create(member(f"p{number}", size=3, gpus=5))
@@ -166,11 +170,14 @@ def test_a_group_that_stays_incomplete_gives_its_places_back(running: Scheduler,
     pods.create(pod("late", 8, nodeSelector={FABRIC: "two"}))
     said = pods.wait_condition("late", "Unschedulable")["message"]
     assert "Insufficient nvidia.com/gpu" in said, "waiting pods keep their devices"
+    assert {found["status"]["nominatedNodeName"] for found in members(pods).values()} == set(FABRICS)
 
     timed_out = (
         f"0/1 nodes are available: 1 rejected due to timeout after waiting {TIMEOUT_SECONDS}s at plugin Together."
     )
     waiting.until(lambda: pods.condition("p0").get("message") == timed_out, timed_out, 60)
+    freed = [name for name, found in members(pods).items() if "nominatedNodeName" not in found["status"]]
+    assert freed, "what was expected of a pod is taken back with its place"
     waiting.until(lambda: "late" in pods.places(), "the place of one that waited", 60)
     metrics = running.get("/metrics")[1]
     assert 'scheduler_permit_wait_duration_seconds_count{result="Unschedulable"}' in metrics
