@@ -40,6 +40,8 @@ def stage() -> Iterator[Stage]:
         targets = plane.home / "controllers.json"
         config = monitoring.config(targets, page.target)
         prometheus = stack.enter_context(Prometheus(plane.home / "prometheus", config))
+        # As in any cluster: where the webhook is too slow, the API server lets a pod pass to this one.
+        plane.start_scheduler()
         bundle = stack.enter_context(Bundle(plane))
         bundle.start_deletion_cost({**QUICK, "sources": {"prometheus": {"url": prometheus.url}}})
         targets.write_text(json.dumps([{"targets": list(bundle.deletion_costs)}]))
