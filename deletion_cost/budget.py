@@ -12,6 +12,7 @@ from deletion_cost.plan import Urgency, Wanted
 
 SLOWEST_SHARE = 1 / 16  # of the configured rate, where the API server goes on refusing
 RECOVERY_SECONDS = 30.0  # until the rate doubles again
+SAVED_SECONDS = 30.0  # for which refinements that were not needed are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class Budget:
     def __post_init__(self) -> None:
         limits = self.limits
         self._all = _Bucket(limits.writes_per_second, limits.burst, limits.burst)
-        self._refining = _Bucket(limits.refinements_per_second, limits.burst, limits.burst)
+        saved = max(1.0, limits.refinements_per_second * SAVED_SECONDS)
+        self._refining = _Bucket(limits.refinements_per_second, saved, saved)
 
     def __len__(self) -> int:
         return sum(map(len, self._pending.values()))

@@ -55,9 +55,9 @@ def test_the_most_urgent_go_first() -> None:
 
 
 def test_refinements_have_a_small_budget_of_their_own() -> None:
-    found = budget(refinements_per_second=0.2, burst=3)
+    found = budget(refinements_per_second=0.2)
     found.offer("rs", [Wanted(f"p{number}", 1, Urgency.REFINE) for number in range(9)], 0, {})
-    assert len(found.take(0)) == 3
+    assert len(found.take(0)) == 6
     assert [len(found.take(second)) for second in (1, 5, 10)] == [0, 1, 1]
     offer(found, 11, urgent=1)
     assert taken(found, 11) == {"urgent": 1}
