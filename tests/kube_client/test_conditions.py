@@ -75,3 +75,19 @@ def test_a_write_that_met_other_writers_is_sent_again() -> None:
 def test_a_failed_call_is_an_error() -> None:
     with pytest.raises(ApiError, match="403"):
         _set(pod("p"), [], [ApiError(403, "Forbidden", "")])
+
+
+@pytest.mark.parametrize("uid", ["u1", "another"])
+def test_a_nomination_is_written_and_taken_back_on_that_very_pod(uid: str) -> None:
+    store = Store()
+    store.create(Target.of(PODS), {**pod_json("p", uid=uid), "status": {"phase": "Pending"}})
+    client = MemoryClient(store, TIMING, [])
+
+    def now() -> Any:
+        return store.get(Target.of(f"{PODS}/p"))["status"].get("nominatedNodeName")
+
+    mine = uid == "u1"
+    assert asyncio.run(conditions.nominate(client, pod("p"), "n")) is mine
+    assert now() == ("n" if mine else None)
+    assert asyncio.run(conditions.clear_nomination(client, pod("p"))) is mine
+    assert not now()
