@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.control_plane.prometheus import promtool
-from tests.monitoring import rules
+from tests.docs import metrics_reference
+from tests.monitoring import dashboard, rules
 from tests.monitoring.rules import ROOT, Json
 
 NAMES = [alert["alert"] for alert in rules.alerts()]
@@ -66,3 +67,12 @@ def test_alert_has_its_page(alert: Json) -> None:
 
     assert found, "no heading"
     assert re.findall(r"^- \*\*(\w+)\*\*:", found[1], re.MULTILINE) == ["Means", "Costs", "Look", "Do"]
+
+
+def test_every_series_is_one_that_is_exposed() -> None:
+    """What rules and dashboard ask for is what the processes have; the rest is the API server's, or Prometheus' own."""
+    text = " ".join([*(rule["expr"] for rule in rules.alerts()), *(query for _, query in dashboard.targets())])
+    named = {name.removesuffix("_bucket") for name in re.findall(r"\b([a-z_]+)\{", text)}
+
+    assert "gpu_scheduler_deletion_cost_writes_total" in named
+    assert {name for name in named if not name.startswith("apiserver_")} - {"up"} <= metrics_reference.names()
