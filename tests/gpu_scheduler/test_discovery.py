@@ -214,3 +214,13 @@ def test_a_clash_of_names_stops_the_verb(tmp_path: Path) -> None:
 
     assert (answer.returncode, answer.stdout) == (2, "")
     assert "must not have the name of a plugin that is built in" in answer.stderr
+
+
+def test_the_documented_plugin_is_typed_as_strictly_as_we_are(tmp_path: Path) -> None:
+    file = tmp_path / "together.py"
+    file.write_text(documented("python"))
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(root / "setup.cfg"), str(file)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False, cwd=root)
+
+    assert answer.returncode == 0, answer.stdout
