@@ -166,13 +166,16 @@ class Fleet:
             for member in members.values():
                 member.reading = Reading()
                 member.ownership.begin()
-                if member.opted and (why := member.ownership.stood_down):
-                    self.reports.stood_down(member, why)
+                self._tell_stood_down(member)
         self.stirred.update(self._members)
 
     def end_term(self) -> None:
         """Only watch from now on."""
         self.judging = False
+
+    def _tell_stood_down(self, member: Member) -> None:
+        if self.judging and member.opted and (why := member.ownership.stood_down):
+            self.reports.stood_down(member, why)
 
     def _join(self, replica_set_uid: str, pod: Pod) -> None:
         now, meta = self.monotonic(), pod.metadata
@@ -211,6 +214,7 @@ class Fleet:
         member.opted, member.ownership.yields_to_template = self._opted(member.pod), not self._explicit(member.pod)
         if member.opted and was != (member.opted, member.ownership.yields_to_template):
             member.ownership.begin()
+            self._tell_stood_down(member)
         self.stirred.add(replica_set_uid)
 
     def _label(self, namespace: str, labels: Mapping[str, str]) -> None:

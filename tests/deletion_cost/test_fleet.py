@@ -83,6 +83,14 @@ def test_who_is_switched_off_and_on_again_is_ours_again() -> None:
     assert cluster.member("a").ownership.stood_down is None
 
 
+def test_another_writer_is_told_when_the_pod_is_switched_on() -> None:
+    cluster = Cluster()
+    cluster.add(pod("a", 7, writer="karpenter", annotations={"scheduling.gpu/deletion-cost": "off"}))
+    assert cluster.told.stood_down == []
+    cluster.add(pod("a", 7, writer="karpenter"))
+    assert cluster.told.stood_down == [("a", "foreign")]
+
+
 def test_a_standby_tells_nothing_until_it_leads() -> None:
     cluster = Cluster(judging=False)
     cluster.add(pod("a", 7, writer="karpenter"), pod("b", -49), pod("b"), pod("c", kind="Job", owner="job"))
