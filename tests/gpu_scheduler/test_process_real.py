@@ -141,7 +141,7 @@ def test_pods_of_a_service_are_spread_without_asking_for_it(running: Scheduler, 
 
 
 def test_a_pod_keeps_apart_from_namespaces_chosen_by_label(running: Scheduler, pods: Namespace) -> None:
-    """Until the namespace is called something else, and a pod of it leaves."""
+    """Until a pod leaves. Our hints take a namespace for one without labels, as theirs do: it must be nudged."""
     mine = pods.plane.api.get(f"/api/v1/namespaces/{pods.name}")
     mine["metadata"]["labels"]["team"] = "loud"
     pods.plane.api.put(f"/api/v1/namespaces/{pods.name}", mine)
@@ -163,6 +163,9 @@ def test_a_pod_keeps_apart_from_namespaces_chosen_by_label(running: Scheduler, p
 
     freed = pods.places()["loud0"]
     pods.plane.api.delete(f"/api/v1/namespaces/{pods.name}/pods/loud0", {"gracePeriodSeconds": 0})
+    quiet = pods.plane.api.get(f"/api/v1/namespaces/{pods.name}/pods/quiet")
+    quiet["metadata"]["labels"] = {"nudged": "yes"}
+    pods.plane.api.put(f"/api/v1/namespaces/{pods.name}/pods/quiet", quiet)
     pods.wait_bound(3)
     assert pods.places()["quiet"] == freed
 
