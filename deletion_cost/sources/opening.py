@@ -1,5 +1,6 @@
 """Opens the sources that a configuration allows, for as long as the context lasts. It asks nothing."""
 
+import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from kube_client.client import Client
 
 SPREAD = 0.8  # of a poll period, over which pods are asked where there are many
 WIDEST_SECONDS = 0.01
+MOST_KEPT = 8192  # connections to pods
 
 
 @asynccontextmanager
@@ -43,7 +45,20 @@ def _endpoint(config: Config) -> endpoint.Settings:
         within_seconds=config.poll_seconds,
         timeout_seconds=settings.timeout_seconds,
         parallel=settings.parallel,
+        kept_connections=kept_connections(_raise_descriptors()),
     )
+
+
+def kept_connections(limit: int) -> int:
+    """Say how many connections to pods may stay open: half of the descriptors, since writes and watches need some."""
+    return MOST_KEPT if limit == resource.RLIM_INFINITY else min(MOST_KEPT, limit // 2)
+
+
+def _raise_descriptors() -> int:
+    """Allow this process all the descriptors that it may have, as programs in Go do; give their number."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
 
 
 def _prometheus(settings: config_.Prometheus) -> prometheus.Settings:
