@@ -60,8 +60,10 @@ class Binder:
         waiting = self._books.waiting.get(uid)
         if waiting is not None:
             return waiting.preempt("preempted")
+        if not task.cancel():
+            return False
         self._recalled.add(uid)
-        return task.cancel()
+        return True
 
     def release(self, attempt: Attempt) -> None:
         """Undo what was done for a pod that certainly stays unbound: its place is free, which cures others, not it."""
@@ -144,13 +146,14 @@ class Binder:
             if attempt.queued.uid not in self._recalled:
                 self._give_back(attempt)
                 raise
-            self._recalled.discard(attempt.queued.uid)
             self._plugin_failed(attempt, PluginError(f"{attempt.placement.doing}: {PREEMPTED}"))
         except BaseException:
             self._give_back(attempt)
             raise
         else:
             self._take_off(asyncio.create_task(self._carry(attempt)))
+        finally:
+            self._recalled.discard(attempt.queued.uid)
 
     async def _expect(self, attempt: Attempt) -> None:
         if self._rules.may_write():

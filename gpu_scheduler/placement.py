@@ -35,7 +35,7 @@ class Placement:
         self._sampled = sampled  # each plugin's time is taken
         self._work: tuple[Step[Told], ...] = ()
         self.expected = False  # others were told where the pod will be
-        self.doing = ""  # in words, while something is done before the binding
+        self.doing = "running PreBind plugins"  # in words, before the binding
 
     def reserve(self, snapshot: Snapshot) -> None:
         """Let every plugin take what the pod needs. Every pod passes here, so it is timed by hand."""
