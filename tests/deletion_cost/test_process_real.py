@@ -12,6 +12,7 @@ from tests.control_plane.cluster import ControlPlane
 from tests.control_plane.pod_endpoints import PodEndpoints
 from tests.control_plane.waiting import until
 from tests.deletion_cost.running import Controller, Workload, controller
+from tests.kube_client.relay import relay
 
 pytestmark = pytest.mark.control_plane
 
@@ -151,3 +152,39 @@ def test_one_leads_and_the_next_takes_over_without_a_word_of_another_writer(
         pods.wait_costs("web", dict.fromkeys(names) | {marked: "-49"})
         assert [line for line in second.lines("stood down") if pods.namespace in line] == []
         assert second.metric('leader_election_master_status{name="gpu-scheduler-deletion-cost"}') == 1
+
+
+def test_connections_that_break_all_the_time_make_nobody_a_foreign_writer(
+    control_plane: ControlPlane, pods: Workload
+) -> None:
+    """Answers are lost and echoes late while marks come and go; in the end the right pods are marked, by us."""
+    pods.create("web", 6, victims="3")
+    names = pods.start("web")
+    with relay(control_plane) as network, controller(control_plane, network.kubeconfig) as shaken:
+        shaken.wait_deciding()
+        for turn in range(20):
+            for number, name in enumerate(names):
+                pods.load(name, 40 * ((number + turn) % 2))
+            time.sleep(0.4)
+            network.break_all()
+        for number, name in enumerate(names):
+            pods.load(name, 40 * (number % 2))
+        pods.wait_costs("web", {name: None if number % 2 else "-49" for number, name in enumerate(names)})
+        assert [line for line in shaken.lines("stood down") if pods.namespace in line] == []
+
+
+def test_a_lost_lease_stops_the_writing_until_it_is_won_again(control_plane: ControlPlane, pods: Workload) -> None:
+    pods.create("web", 2, victims="1")
+    one, other = pods.start("web")
+    pods.load(other, 40)
+    with relay(control_plane) as network, controller(control_plane, network.kubeconfig) as cut_off:
+        pods.wait_costs("web", {one: "-49", other: None})
+        network.cut_off()
+        cut_off.process.wait_until(lambda: cut_off.get("/readyz")[0] == 503, "not ready")
+        pods.load(one, 40)
+        pods.load(other, 0)
+        time.sleep(4)  # longer than the lease
+        assert cut_off.metric('leader_election_master_status{name="gpu-scheduler-deletion-cost"}') == 0
+        network.restore()
+        pods.wait_costs("web", {one: None, other: "-49"})
+        assert len(cut_off.lines("deciding")) == 2
