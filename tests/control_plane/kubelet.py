@@ -48,7 +48,8 @@ class Kubelet:
         self._api = Api(kubeconfig, connections=WORKERS + 2)
         self._log = logging.getLogger(__name__)
         self._names: list[str] = []
-        self._addresses = itertools.islice(pod_network.hosts(), 256, None)
+        # A map, since a generator must not be asked by two threads at once.
+        self._addresses = map(pod_network.__getitem__, itertools.count(256))
         self._stopping = threading.Event()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="kubelet-worker")
         self._renewer = threading.Thread(target=self._renew_leases, name="kubelet-leases", daemon=True)
