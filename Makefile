@@ -47,6 +47,7 @@ cluster: $(INSTALLED) control-plane ## a GPU cluster without a GPU, to try kubec
 bench: $(INSTALLED) control-plane ## measure against the peers; results in benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.webhook
 	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.deletion_cost
 
 clean: ## remove what the targets made here (not the control plane's cache)
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .lint-imports.log build *.egg-info
