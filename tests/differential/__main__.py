@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from tests.differential import compare, generate, preempting, preemption_cases, real
+from tests.differential import compare, generate, hint_cases, hints, preempting, preemption_cases, real
 from tests.differential.documents import Document
 from tests.differential.framework import Framework
 from tests.differential.run import Found, Judge, compared, shrunk
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _in_the_framework(asked: argparse.Namespace) -> tuple[int, list[Found]]:
-    source, judge = _preemptions(asked) if asked.preemption else (_cases(asked), compare.differences)
+    source, judge = _source(asked)
     count, found = 0, list[Found]()
     with Framework() as framework:
         for one in compared(framework, source, judge):
@@ -40,6 +40,14 @@ def _in_the_framework(asked: argparse.Namespace) -> tuple[int, list[Found]]:
             found += [one] if one else []
         small = [shrunk(framework, one, judge) for one in found[: asked.shrink]]
     return count, [*small, *found[asked.shrink :]]
+
+
+def _source(asked: argparse.Namespace) -> tuple[Iterator[Document], Judge]:
+    if asked.preemption:
+        return _preemptions(asked)
+    if asked.hints:
+        return (hint_cases.case(asked.seed, number) for number in _numbers(asked)), hints.differences
+    return _cases(asked), compare.differences
 
 
 def _cases(asked: argparse.Namespace) -> Iterator[Document]:
@@ -74,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", type=int, default=1000, help="how many")
     parser.add_argument("--real", action="store_true", help="on a real control plane, one pod at a time")
     parser.add_argument("--preemption", action="store_true", help="of pods that fit only if others go")
+    parser.add_argument("--hints", action="store_true", help="of changes that may help a pod that waits")
     parser.add_argument("--pairs", action="store_true", help="so many cases of each two of the plugins")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="that case alone, by the number in its id")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, metavar="COUNT", help="differences made small")
