@@ -44,8 +44,8 @@ def changes(old: PendingPod, new: PendingPod) -> tuple[Event, ...]:
 def asks_otherwise(old: PendingPod, new: PendingPod) -> bool:
     """Say whether anything changed that a verdict may rest on; what is written into its status is nothing of that."""
     before, after = old.pod, new.pod
-    same = before.spec == after.spec and before.metadata.labels == after.metadata.labels
-    return not same or old.request != new.request
+    named = [(pod.metadata.labels, pod.metadata.annotations, pod.metadata.owner_references) for pod in (before, after)]
+    return before.spec != after.spec or named[0] != named[1] or old.request != new.request
 
 
 def _less(one: Mapping[str, int], other: Mapping[str, int]) -> bool:

@@ -40,7 +40,7 @@ def test_a_change_is_called_what_kube_scheduler_calls_it(
     [
         ({"conditions": [{"type": "PodScheduled", "status": "False"}]}, False),
         ({"version": "9"}, False),
-        ({"annotations": {"team": "x"}}, False),
+        ({"annotations": {"team": "x"}}, True),
         ({"annotations": {"gpu.nvidia.com/model": "H100"}}, True),
         ({"labels": {"a": "b"}}, True),
         ({"priority": 4}, True),
