@@ -46,8 +46,8 @@ def _differences(case: Case, answer: FrameworkAnswer) -> Iterator[Difference]:
     stored = answer.objects()
     assert stored.change is not None
     kind, pod = stored.change.kind, PendingPod.read(stored.pod)
-    old = _read(kind, stored.change.old)
-    new = pod if kind == "TargetPod" else _read(kind, stored.change.new)
+    old = read(kind, stored.change.old)
+    new = pod if kind == "TargetPod" else read(kind, stored.change.new)
     told = {heard.event for heard in answer.heard} - UNTOLD
     ours = set(events(kind, old, new)) - UNTOLD
     if told != ours:
@@ -89,7 +89,7 @@ def _known(case: Case, stored: Stored) -> dict[str, Interests]:
     return found | dict(HOLDING)
 
 
-def _read(kind: str, raw: msgspec.Raw) -> Any:
+def read(kind: str, raw: msgspec.Raw) -> Any:
     if bytes(raw) == b"null":
         return None
     found: Any = msgspec.json.decode(raw, type=TYPES[kind])
