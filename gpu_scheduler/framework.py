@@ -85,9 +85,9 @@ class Framework:
 
     def _note(self, decision: Decision, started: float) -> None:
         judged = self._judged_at or started
-        self._points.note("Filter", SUCCESS, judged - started)
+        self._points.filtered.observe(judged - started)
         if decision.best is not None:
-            self._points.note("Score", SUCCESS, self._now() - judged)
+            self._points.scored.observe(self._now() - judged)
         self._evaluations.count(decision)
 
     def _note_failure(self, started: float) -> None:

@@ -43,7 +43,7 @@ class Series:
 
 
 class Histograms(Collector):
-    """All series of one name, by the values of their labels. A series is there from its first use on."""
+    """All series of one name, by the values of their labels. A series is told from its first observation on."""
 
     def __init__(self, name: str, about: str, bounds: tuple[float, ...], labels: tuple[str, ...]) -> None:
         self._name = name
@@ -67,7 +67,8 @@ class Histograms(Collector):
         """Yield the family with all its series."""
         family = self._family()
         for values, series in self._series.items():
-            family.add_metric(values, series.cumulative(), series.total)
+            if any(series.counts):
+                family.add_metric(values, series.cumulative(), series.total)
         yield family
 
     def _family(self) -> HistogramMetricFamily:

@@ -10,7 +10,7 @@ from typing import Any
 from cluster_model.pod import PendingPod
 from cluster_model.snapshot import Snapshot
 from gpu_scheduler.hooks import Hooks, Step, Told
-from gpu_scheduler.point_metrics import ERROR, SUCCESS, WAIT, ProfilePoints, status_of
+from gpu_scheduler.point_metrics import ERROR, WAIT, ProfilePoints, status_of
 from gpu_scheduler.waiting_pods import Rejected, Wait, WaitingPod
 from kube_client.binding import Bound, Outcome
 from kube_client.logs import quoted
@@ -39,18 +39,17 @@ class Placement:
 
     def reserve(self, snapshot: Snapshot) -> None:
         """Let every plugin take what the pod needs. Every pod passes here, so it is timed by hand."""
-        started, status = self._points.now(), SUCCESS
+        started = self._points.now()
         try:
             for step in self._hooks.reserves:
                 reason = self._call("Reserve", step, self.pod, self.node, snapshot)
                 if reason is not None:
                     raise Rejected(step.name, reason)
         except BaseException as raised:
-            status = status_of(type(raised))
+            self._points.note("Reserve", status_of(type(raised)), self._points.now() - started)
             raise
-        finally:
-            if self._hooks.reserves:
-                self._points.note("Reserve", status, self._points.now() - started)
+        if self._hooks.reserves:
+            self._points.reserved.observe(self._points.now() - started)
 
     def unreserve(self) -> None:
         """Let every plugin give back what it took. One that fails does not keep the others from it."""

@@ -106,7 +106,8 @@ class ProfilePoints:
         self.metrics = metrics
         self.now = now
         self._profile = profile
-        self._series: dict[tuple[str, str], Series] = {}
+        # Every pod that fits passes here.
+        self.filtered, self.scored, self.reserved = map(self._success, ("Filter", "Score", "Reserve"))
 
     def span(self, point: str) -> Span:
         """Time an extension point."""
@@ -122,22 +123,24 @@ class ProfilePoints:
 
     def note(self, point: str, status: str, seconds: float) -> None:
         """Note how long an extension point took."""
-        series = self._series.get((point, status))
-        if series is None:
-            series = self._series[point, status] = self.metrics.point(point, status, self._profile)
-        series.observe(seconds)
+        self.metrics.point(point, status, self._profile).observe(seconds)
+
+    def _success(self, point: str) -> Series:
+        return self.metrics.point(point, SUCCESS, self._profile)
 
 
 class ProfileEvaluations:
     """Counts the decisions of one profile; who took part in them is worked out when somebody asks."""
 
-    __slots__ = ("_filtered", "_profile", "_refused", "_scored")
+    __slots__ = ("_filtered", "_last", "_names", "_profile", "_refused", "_scored")
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._filtered = 0
         self._refused = 0
-        self._scored: Counter[tuple[str, ...]] = Counter()
+        self._scored: dict[tuple[str, ...], list[int]] = {}  # who scored -> how often
+        self._names: tuple[str, ...] = ()  # those of the decision before: most often the same
+        self._last = self._scored.setdefault((), [0])
 
     def count(self, decision: Decision) -> None:
         """Count one decision."""
@@ -145,8 +148,10 @@ class ProfileEvaluations:
             self._refused += 1
         else:
             self._filtered += 1
-            if decision.scores:
-                self._scored[tuple(decision.scores)] += 1
+            names = tuple(decision.scores)
+            if names != self._names:
+                self._names, self._last = names, self._scored.setdefault(names, [0])
+            self._last[0] += 1
 
     def samples(self) -> Iterator[tuple[str, str, int]]:
         """Yield plugin, extension point and how often it was asked there."""
@@ -156,7 +161,7 @@ class ProfileEvaluations:
             if plugin.run:
                 yield plugin.name, "Filter", self._filtered
         asked: Counter[str] = Counter()
-        for names, times in self._scored.items():
+        for names, (times,) in self._scored.items():
             asked.update(dict.fromkeys(names, times))
         for name, times in asked.items():
             yield name, "Score", times

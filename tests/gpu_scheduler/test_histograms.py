@@ -34,11 +34,12 @@ def test_buckets_are_kube_schedulers() -> None:
     ]
 
 
-def test_a_series_is_there_from_its_first_use_on() -> None:
+def test_a_series_is_told_from_its_first_observation_on() -> None:
     registry = CollectorRegistry()
     ours = Histograms("h", "About", BUCKETS, ("x",))
     registry.register(ours)
 
+    series = ours.series("a")
     assert registry.get_sample_value("h_count", {"x": "a"}) is None
-    ours.series("a")
-    assert registry.get_sample_value("h_count", {"x": "a"}) == 0
+    series.observe(0)
+    assert registry.get_sample_value("h_count", {"x": "a"}) == 1
