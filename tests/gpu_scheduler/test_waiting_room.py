@@ -92,3 +92,19 @@ def test_a_plugin_without_hints_is_taken_at_its_reasons_word(asked: Asked) -> No
 
     assert asked.room.cured(News(Event.NODE_TAINT, None, None)) == (queued,)
     assert asked.room.cured(NODE) == ()
+
+
+def test_nobody_is_asked_of_what_concerns_nobody() -> None:
+    asked: list[str] = []
+
+    def judge(pod: PendingPod, _: Any, __: Any) -> Hint:
+        asked.append(pod.pod.metadata.name)
+        return Hint.SKIP
+
+    interest = Interest({Event.NODE_ADD: judge}, lambda pod: pod.pod.metadata.name, lambda _, new: new != "x")
+    room = WaitingRoom(Hints({(SCHEDULER, "Plugin"): (interest,)}, lambda: 0.0, lambda *_: None))
+    for name in "abc":
+        room.add(QueuedPod(pending(name), 0.0, cures={"Plugin": frozenset()}))
+
+    assert (room.cured(NODE), asked) == ((), [])
+    assert (room.cured(News(Event.NODE_ADD, None, "y")), asked) == ((), ["a", "b", "c"])
