@@ -5,17 +5,12 @@ from typing import Any
 
 import pytest
 
-from cluster_model.pod import PendingPod
-from cluster_model.verdict import OWN_UPDATES, Event
+from cluster_model.verdict import Event
 from gpu_scheduler.backoff import Backoff
 from gpu_scheduler.queue import SchedulingQueue
-from gpu_scheduler.queued_pod import Held, Pool, QueuedPod, scheduling_gates
+from gpu_scheduler.queued_pod import Pool
 from tests.gpu_scheduler.build import Clock, pending
-
-FREED = frozenset({Event.ASSIGNED_POD_DELETE})
-FITLESS = {"Plugin": FREED}
-ANY_UPDATE = frozenset({Event.POD_UPDATE})
-OTHERS = sorted(set(Event) - OWN_UPDATES)  # events of other objects than the pod that waits
+from tests.gpu_scheduler.queueing import ANY_UPDATE, FITLESS, FREED, OTHERS, names, pool, popped, rejected
 
 
 @pytest.fixture
@@ -26,36 +21,6 @@ def clock() -> Clock:
 @pytest.fixture
 def queue(clock: Clock) -> SchedulingQueue:
     return SchedulingQueue(Backoff(), clock)
-
-
-def popped(queue: SchedulingQueue) -> QueuedPod:
-    queued = queue.pop()
-    assert queued is not None
-    return queued
-
-
-def names(queue: SchedulingQueue) -> list[str]:
-    found = []
-    while (queued := queue.pop()) is not None:
-        found.append(queued.pending.pod.metadata.name)
-    return found
-
-
-def pool(queue: SchedulingQueue, name: str) -> Pool | None:
-    queued = queue.get(f"uid-{name}")
-    return None if queued is None else queued.pool
-
-
-def rejected(queue: SchedulingQueue, name: str = "p", cured_by: frozenset[Event] = FREED, times: int = 1) -> QueuedPod:
-    """A pod that was rejected so many times in a row and waits for a cure."""
-    queue.put(pending(name))
-    queued = popped(queue)
-    for _ in range(times - 1):
-        queue.reject(queued, {"Plugin": cured_by})
-        queue.wake(cured_by)
-        queued = popped(queue)
-    queue.reject(queued, {"Plugin": cured_by})
-    return queued
 
 
 def test_higher_priority_goes_first_then_who_came_first(queue: SchedulingQueue, clock: Clock) -> None:
@@ -172,39 +137,6 @@ def test_a_pod_wakes_once_for_two_cures_at_once(queue: SchedulingQueue) -> None:
     rejected(queue, cured_by=both)
 
     assert queue.wake(both) == 1
-    assert names(queue) == ["p"]
-
-
-def test_a_pod_without_cure_is_tried_again_after_five_minutes(queue: SchedulingQueue, clock: Clock) -> None:
-    rejected(queue, cured_by=frozenset())
-    clock.move(299)
-    assert queue.pop() is None
-    clock.move(31)
-
-    assert names(queue) == ["p"]
-
-
-def test_waiting_never_lasts_past_the_next_look_for_leftovers(queue: SchedulingQueue) -> None:
-    rejected(queue, cured_by=frozenset())
-
-    assert 0 < queue.wait_seconds() <= 30
-
-
-def test_a_gated_pod_is_never_tried_not_even_as_a_leftover(queue: SchedulingQueue, clock: Clock) -> None:
-    queue.put(pending(gates=["wait"]))
-    queue.wake(set(OTHERS))
-    clock.move(1000)
-
-    assert queue.pop() is None
-    assert pool(queue, "p") is Pool.GATED
-
-
-def test_a_pod_is_tried_when_its_last_gate_goes(queue: SchedulingQueue) -> None:
-    queue.put(pending(gates=["one", "two"]))
-    queue.put(pending(gates=["two"]))
-    assert queue.pop() is None
-    queue.put(pending())
-
     assert names(queue) == ["p"]
 
 
@@ -338,81 +270,3 @@ def test_pods_leave_in_the_order_that_the_profile_sorts_them_by(clock: Clock) ->
         queue.put(pending(name))
 
     assert names(queue) == ["a", "b", "c"]
-
-
-def test_a_pod_enters_no_queue_while_a_plugin_holds_it(clock: Clock) -> None:
-    held = {"p": Held("Quota", "no quota left")}
-    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=lambda pod: held.get(pod.pod.metadata.name))
-    queue.put(pending())
-    queued = queue.get("uid-p")
-    assert (queue.pop(), pool(queue, "p"), queued and queued.held) == (None, Pool.GATED, held["p"])
-    held.clear()
-    queue.put(pending(labels={"a": "b"}))
-
-    assert names(queue) == ["p"]
-
-
-def test_gates_are_named_as_kube_scheduler_names_them() -> None:
-    assert scheduling_gates(pending(gates=["b", "a"])) == Held("SchedulingGates", "waiting for scheduling gates: [b a]")
-
-
-def test_a_pod_is_tried_at_once_when_told_so_whatever_it_waits_for(queue: SchedulingQueue) -> None:
-    rejected(queue, cured_by=frozenset())
-    queue.activate("uid-p")
-    assert pool(queue, "p") is Pool.ACTIVE
-    queue.fail(popped(queue))
-    queue.activate("uid-p")
-
-    assert pool(queue, "p") is Pool.ACTIVE
-
-
-def test_a_pod_that_is_told_to_be_tried_during_its_attempt_is_tried_again(queue: SchedulingQueue) -> None:
-    queue.put(pending())
-    queued = popped(queue)
-    queue.activate("uid-p")
-    queue.reject(queued, {"Plugin": frozenset()})
-
-    assert pool(queue, "p") is Pool.BACKOFF
-
-
-def test_a_leftover_is_marked_until_its_next_verdict(queue: SchedulingQueue, clock: Clock) -> None:
-    rejected(queue, cured_by=frozenset())
-    clock.move(331)
-    queued = popped(queue)
-    assert queued.flushed
-    queue.reject(queued, FITLESS)
-
-    assert not queued.flushed
-
-
-def test_a_gated_leftover_is_asked_again_only_after_five_more_minutes(clock: Clock) -> None:
-    asked: list[float] = []
-
-    def hold(pod: PendingPod) -> Held | None:
-        asked.append(clock())
-        return scheduling_gates(pod)
-
-    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=hold)
-    queue.put(pending(gates=["g"]))
-    for _ in range(24):
-        clock.move(30)
-        assert queue.pop() is None
-
-    assert asked == [1000, 1330, 1660]
-
-
-def test_a_preemptor_is_held_on_its_way_back_while_its_preemption_runs(clock: Clock) -> None:
-    running = {"uid-p"}
-    held = Held("DefaultPreemption", "waiting for the preemption for this pod to be finished")
-    queue = SchedulingQueue(Backoff(), clock, pre_enqueue=lambda pod: held if pod.pod.metadata.uid in running else None)
-    running.clear()
-    queue.put(pending())
-    queued = popped(queue)
-    running.add("uid-p")
-    queue.reject(queued, {"NodeResourcesFit": FREED})
-    queue.wake(FREED)
-    assert (pool(queue, "p"), set(queued.cures)) == (Pool.GATED, {"NodeResourcesFit", "DefaultPreemption"})
-    running.clear()
-    queue.wake(FREED)
-
-    assert pool(queue, "p") is Pool.BACKOFF
