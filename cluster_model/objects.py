@@ -179,7 +179,7 @@ class ImageVolumeSource(ApiObject, frozen=True):
 
 
 class Disk(ApiObject, frozen=True):
-    """A volume of one of the kinds built into Kubernetes; each kind has some of these fields."""
+    """A volume that stands in a pod, or of one of the kinds built into Kubernetes; each has some of these fields."""
 
     pd_name: str = ""
     volume_id: str = msgspec.field(default="", name="volumeID")
@@ -189,11 +189,8 @@ class Disk(ApiObject, frozen=True):
     monitors: tuple[str, ...] = ()
     pool: str = ""
     image: str = ""
-    read_only: bool = False
-
-
-class CsiVolumeSource(ApiObject, frozen=True):
     driver: str = ""
+    read_only: bool = False
 
 
 class Volume(ApiObject, frozen=True):
@@ -208,7 +205,7 @@ class Volume(ApiObject, frozen=True):
     portworx_volume: Disk | None = None
     iscsi: Disk | None = None
     rbd: Disk | None = None
-    csi: CsiVolumeSource | None = None
+    csi: Disk | None = None
 
 
 class PodOS(ApiObject, frozen=True):

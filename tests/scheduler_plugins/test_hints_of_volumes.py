@@ -2,7 +2,6 @@
 
 import pytest
 
-from cluster_model import objects
 from cluster_model.objects import Disk, Volume
 from cluster_model.pod import PendingPod
 from cluster_model.storage_objects import MIGRATED_PLUGINS
@@ -163,7 +162,7 @@ def test_binding_wants_room_for_larger_volumes(
 
 
 def test_binding_wants_a_driver_of_the_pods_own_that_counts_no_more() -> None:
-    inline = pod(volumes=(Volume(name="v", csi=objects.CsiVolumeSource(driver=DRIVER)),))
+    inline = pod(volumes=(Volume(name="v", csi=Disk(driver=DRIVER)),))
 
     assert ask(BINDING, Event.CSI_DRIVER_UPDATE, inline, driver(capacity=True), driver()) is QUEUE
     assert ask(BINDING, Event.CSI_DRIVER_UPDATE, inline, driver(), driver(capacity=True)) is SKIP
