@@ -50,6 +50,7 @@ class Writer:
     metrics: Metrics
     may_write: Callable[[], bool]
     suppressed: Suppressed = field(default_factory=Suppressed)
+    _in_flight: set[str] = field(default_factory=set)  # UIDs of pods
     _decoder: msgspec.json.Decoder[Pod] = field(default_factory=lambda: msgspec.json.Decoder(Pod))
 
     async def run(self) -> None:
@@ -63,12 +64,25 @@ class Writer:
                 await timing.sleep(LOOK_SECONDS)
 
     async def write(self, replica_set: str, wanted: Wanted) -> None:
-        """Send one value, if it still should be sent, and take the answer."""
+        """Send one value, if it still should be sent and none is on its way."""
         member = self.fleet.member(replica_set, wanted.uid)
         if member is None or not self._still_wanted(member, wanted):
             self.suppressed.gone += member is None
             self.budget.unspent(wanted.urgency == Urgency.REFINE)
             return
+        if wanted.uid in self._in_flight:
+            # One at a time: the answer to the first would be taken for that to the second, and its echo for another's.
+            self.budget.unspent(wanted.urgency == Urgency.REFINE)
+            self.budget.put_back(replica_set, wanted, self.client.timing.monotonic(), LOOK_SECONDS)
+            return
+        self._in_flight.add(wanted.uid)
+        try:
+            await self._send(replica_set, wanted, member)
+        finally:
+            self._in_flight.discard(wanted.uid)
+
+    async def _send(self, replica_set: str, wanted: Wanted, member: Member) -> None:
+        """Send it and take the answer."""
         before, meta = member.ownership.value, member.pod.metadata
         member.ownership.sending(wanted.value)
         path = f"/api/v1/namespaces/{meta.namespace}/pods/{meta.name}"

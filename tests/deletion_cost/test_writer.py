@@ -148,3 +148,17 @@ def test_what_is_in_flight_ends_when_the_writer_is_stopped() -> None:
 
     asyncio.run(run())
     assert stage.count("written") == 1
+
+
+def test_a_pod_has_one_write_on_its_way() -> None:
+    """A second value waits for the answer to the first, and is then to be written."""
+    stage = Stage()
+    stage.client.slow_seconds = 0.05
+
+    async def both() -> None:
+        await asyncio.gather(*(stage.writer.write("uid-web", Wanted("uid-a", value)) for value in (-49, -30)))
+
+    asyncio.run(both())
+    assert stage.count("written") == 1
+    assert json.loads(json.dumps(stage.client.sent[2]))["metadata"]["annotations"] == {ANNOTATION: "-49"}
+    assert stage.waiting(1) == [Wanted("uid-a", -30)]

@@ -33,14 +33,21 @@ def test_exactly_the_busy_pods_survive(stage: Stage, mode: str) -> None:
 
 
 def wait_settled(stage: Stage, mode: str, busy: dict[str, set[str]]) -> None:
-    """Wait until the costs say what the loads do."""
+    """Wait until the costs say what the loads do; else say where they do not."""
     right = marked if mode == "victims" else valued
+    wrong: dict[str, dict[str, int | None]] = {}
 
     def settled() -> bool:
         found = stage.by_app()
-        return all(right(found.get(app, []), chosen) for app, chosen in busy.items())
+        unsettled = [app for app, chosen in busy.items() if not right(found.get(app, []), chosen)]
+        wrong.clear()
+        wrong.update({app: {pod["metadata"]["name"]: cost(pod) for pod in found.get(app, [])} for app in unsettled})
+        return not wrong
 
-    waiting.until(settled, f"costs of {len(busy)} Deployments in mode {mode}", LONG_SECONDS, 0.2)
+    try:
+        waiting.until(settled, f"costs of {len(busy)} Deployments in mode {mode}", LONG_SECONDS, 0.2)
+    except TimeoutError as late:
+        raise TimeoutError(f"{late}: {wrong}, busy are {[busy[app] for app in wrong]}") from late
 
 
 def marked(pods: list[Json], busy: set[str]) -> bool:
