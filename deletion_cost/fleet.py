@@ -12,6 +12,7 @@ from cluster_model import deletion_cost, gpu_annotations
 from cluster_model.controller_objects import Namespace
 from cluster_model.objects import OwnerReference
 from deletion_cost import bands, standings
+from deletion_cost.autoscalers import Autoscalers
 from deletion_cost.ownership import Ownership, StandDown
 from deletion_cost.pod_objects import Pod, ReplicaSet
 from deletion_cost.readings import Reading
@@ -54,6 +55,15 @@ class Reports:
     deaf: Callable[[OwnerReference, str], None]  # the owner, its namespace
 
 
+@dataclass(frozen=True, slots=True)
+class _Deaf:
+    """An owner that does not look at the cost, and its pods that asked for one."""
+
+    owner: OwnerReference
+    namespace: str
+    pods: set[str] = field(default_factory=set)
+
+
 @dataclass(slots=True)
 class Fleet:
     """Everything watched, indexed for plans."""
@@ -66,8 +76,9 @@ class Fleet:
     _replica_sets: dict[str, ReplicaSet] = field(default_factory=dict)
     _siblings: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _labels: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    _autoscalers: dict[tuple[str, str, str], HorizontalPodAutoscaler] = field(default_factory=dict)
-    _deaf: dict[str, tuple[OwnerReference, str]] = field(default_factory=dict)
+    _autoscalers: Autoscalers = field(default_factory=Autoscalers)
+    _owner_of: dict[str, str] = field(default_factory=dict)  # the ReplicaSet's UID by its member's
+    _deaf: dict[str, _Deaf] = field(default_factory=dict)  # by the owner's UID
 
     def pod(self, change: Change[Pod]) -> None:
         """Take a change of a pod."""
@@ -99,14 +110,7 @@ class Fleet:
 
     def autoscaler(self, change: Change[HorizontalPodAutoscaler]) -> None:
         """Take a change of an autoscaler."""
-        match change:
-            case Modified(found, old):
-                self._scale(old, None)
-                self._scale(found, found)
-            case Added(found):
-                self._scale(found, found)
-            case Deleted(found):
-                self._scale(found, None)
+        self._autoscalers.take(change)
 
     def answer(self, pod: Pod) -> None:
         """Take the answer to a patch; a pod whose end the watch has told in the meantime stays gone."""
@@ -118,11 +122,14 @@ class Fleet:
     def take(self, pod: Pod) -> None:
         """Take a pod's state from the watch."""
         owner = standings.controller(pod.metadata)
-        if owner is None or owner.kind != HEEDED:
+        heeded = owner is not None and owner.kind == HEEDED
+        if self._owner_of.get(pod.metadata.uid) != (owner.uid if owner is not None and heeded else None):
+            self._drop(pod.metadata.uid)
+        if owner is None or not heeded:
             if owner is not None and owner.kind in DEAF:
                 self._warn_deaf(pod, owner)
             return
-        member = self._members[owner.uid].get(pod.metadata.uid)
+        member = self.member(owner.uid, pod.metadata.uid)
         if member is None:
             self._join(owner.uid, pod)
         else:
@@ -152,16 +159,13 @@ class Fleet:
 
     def autoscaler_of(self, replica_set: ReplicaSet) -> HorizontalPodAutoscaler | None:
         """Return the autoscaler of a ReplicaSet or of what owns it."""
-        owner = standings.controller(replica_set.metadata)
-        meta = replica_set.metadata
-        kind, name = (owner.kind, owner.name) if owner is not None else (HEEDED, meta.name)
-        return self._autoscalers.get((meta.namespace, kind, name))
+        return self._autoscalers.of(replica_set)
 
     def begin_term(self) -> None:
         """Judge from now on, by what is there now."""
         self.judging = True
-        for owner, namespace in self._deaf.values():
-            self.reports.deaf(owner, namespace)
+        for deaf in self._deaf.values():
+            self.reports.deaf(deaf.owner, deaf.namespace)
         for members in self._members.values():
             for member in members.values():
                 member.reading = Reading()
@@ -174,8 +178,10 @@ class Fleet:
         self.judging = False
 
     def _tell_stood_down(self, member: Member) -> None:
-        if self.judging and member.opted and (why := member.ownership.stood_down):
-            self.reports.stood_down(member, why)
+        if self.judging and (why := member.ownership.stood_down):
+            member.reading = Reading()  # it is read no more, and what it said last must not count for ever
+            if member.opted:
+                self.reports.stood_down(member, why)
 
     def _join(self, replica_set_uid: str, pod: Pod) -> None:
         now, meta = self.monotonic(), pod.metadata
@@ -185,9 +191,10 @@ class Fleet:
         warmth = Warmth.first_seen(now, is_ready(pod), restarts(pod), cold)
         member = Member(pod, self._opted(pod), warmth, ownership, now)
         self._members[replica_set_uid][meta.uid] = member
+        self._owner_of[meta.uid] = replica_set_uid
         self.stirred.add(replica_set_uid)
-        if why and member.opted:
-            self.reports.stood_down(member, why)
+        if why:
+            self._tell_stood_down(member)
 
     def _update(self, replica_set_uid: str, member: Member, pod: Pod) -> None:
         before, after = member.pod.metadata, pod.metadata
@@ -204,8 +211,8 @@ class Fleet:
             self.stirred.add(replica_set_uid)
         if before.annotations.get(deletion_cost.SWITCH) != after.annotations.get(deletion_cost.SWITCH):
             self._switch(replica_set_uid, member)
-        elif why and member.opted:
-            self.reports.stood_down(member, why)
+        elif why:
+            self._tell_stood_down(member)
             self.stirred.add(replica_set_uid)
 
     def _switch(self, replica_set_uid: str, member: Member) -> None:
@@ -214,6 +221,7 @@ class Fleet:
         member.opted, member.ownership.yields_to_template = self._opted(member.pod), not self._explicit(member.pod)
         if member.opted and was != (member.opted, member.ownership.yields_to_template):
             member.ownership.begin()
+            member.reading = Reading()  # nobody asked it in the meantime
             self._tell_stood_down(member)
         self.stirred.add(replica_set_uid)
 
@@ -227,25 +235,27 @@ class Fleet:
                 if member.pod.metadata.namespace == namespace:
                     self._switch(uid, member)
 
-    def _scale(self, found: HorizontalPodAutoscaler, to: HorizontalPodAutoscaler | None) -> None:
-        target = found.spec.scale_target_ref
-        key = (found.metadata.namespace, target.kind, target.name)
-        if to is None:
-            self._autoscalers.pop(key, None)
-        else:
-            self._autoscalers[key] = to
-
     def _lose(self, pod: Pod) -> None:
-        owner = standings.controller(pod.metadata)
-        if owner is None or (member := self.member(owner.uid, pod.metadata.uid)) is None:
-            return
-        del self._members[owner.uid][member.uid]
-        if member.pod.metadata.deletion_timestamp is None:
+        uid, owner = pod.metadata.uid, standings.controller(pod.metadata)
+        if owner is not None and (deaf := self._deaf.get(owner.uid)) is not None:
+            deaf.pods.discard(uid)
+            if not deaf.pods:
+                del self._deaf[owner.uid]
+        member = self.member(self._owner_of.get(uid, ""), uid)
+        if member is not None and member.pod.metadata.deletion_timestamp is None:
             self.reports.leaving(member)
-        if not self._members[owner.uid]:
-            del self._members[owner.uid]
-        self.stirred.add(owner.uid)
-        self.reports.gone(pod.metadata.uid)
+        self._drop(uid)
+
+    def _drop(self, uid: str) -> None:
+        """Forget a pod that is gone, or that its ReplicaSet has let go since its labels match no more."""
+        replica_set_uid = self._owner_of.pop(uid, None)
+        if replica_set_uid is None:
+            return
+        del self._members[replica_set_uid][uid]
+        if not self._members[replica_set_uid]:
+            del self._members[replica_set_uid]
+        self.stirred.add(replica_set_uid)
+        self.reports.gone(uid)
 
     def _forget_replica_set(self, found: ReplicaSet) -> None:
         uid = found.metadata.uid
@@ -265,10 +275,14 @@ class Fleet:
         return gpu_annotations.is_annotated(pod.metadata.annotations) if said is None else said
 
     def _warn_deaf(self, pod: Pod, owner: OwnerReference) -> None:
-        if owner.uid not in self._deaf and self._explicit(pod):
-            self._deaf[owner.uid] = (owner, pod.metadata.namespace)
+        """Tell once of an owner, for as long as it has pods that ask."""
+        if not self._explicit(pod):
+            return
+        if owner.uid not in self._deaf:
+            self._deaf[owner.uid] = _Deaf(owner, pod.metadata.namespace)
             if self.judging:
                 self.reports.deaf(owner, pod.metadata.namespace)
+        self._deaf[owner.uid].pods.add(pod.metadata.uid)
 
 
 def is_ready(pod: Pod) -> bool:

@@ -74,6 +74,7 @@ def _costs(pods: list[tuple[Workload, Member]]) -> Mapping[tuple[str, str], int]
 def _cold_too_long(sources: Sources, pods: list[tuple[Workload, Member]]) -> int:
     """Count Ready pods that should be warm by now and still carry what says that they are cold."""
     longest, now = sources.config.warming.longest_seconds, sources.monotonic()
-    marked = (one for _, one in pods if one.ready and bands.of(one.ownership.value) == "cold")
+    ours = (one for _, one in pods if one.ready and one.ownership.stood_down is None)
+    marked = (one for one in ours if bands.of(one.ownership.value) == "cold")
     old = (one for one in marked if now - one.joined_at > longest)
     return sum(not one.warmth.cold or one.warmth.cold_seconds(now) > longest for one in old)

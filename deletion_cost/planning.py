@@ -60,9 +60,9 @@ class Planner:
         terms = Terms(workload.policy.warmup_seconds, self.config.warming.longest_seconds)
         pods = _Sorted([], [], [])
         for member in self.fleet.members(workload.replica_set.metadata.uid).values():
+            member.warmth.warm_up(now, terms)  # also of those that are not planned, or they would be due for ever
             if member.ownership.stood_down or member.pod.metadata.deletion_timestamp is not None:
                 continue
-            member.warmth.warm_up(now, terms)
             (pods.left if not member.opted else pods.cold if member.warmth.cold else pods.warm).append(member)
         return pods
 

@@ -31,7 +31,9 @@ def pod(name: str, cost: int | None = None, writer: str = OURS, **given: Any) ->
         "uid": f"uid-{name}",
         "resourceVersion": str(next(VERSIONS)),
         "annotations": {key: text for key, text in annotations.items() if text is not None},
-        "ownerReferences": [_owner(given.get("owner", "web"), given.get("kind", "ReplicaSet"))],
+        "ownerReferences": [_owner(owner, given.get("kind", "ReplicaSet"))]
+        if (owner := given.get("owner", "web"))
+        else [],
         "managedFields": [{"manager": writer, "fieldsV1": owned}] if cost is not None and writer else [],
     }
     if given.get("leaving"):

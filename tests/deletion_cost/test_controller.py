@@ -1,5 +1,7 @@
 """When plans are made, and what a scrape says of it all."""
 
+from typing import Any
+
 import pytest
 
 from deletion_cost import levels
@@ -137,3 +139,22 @@ def test_a_ready_pod_that_still_carries_its_first_value_after_ten_minutes_is_cou
     stage.cluster.add(replica_set(), pod("a", -50, writer=""))
     stage.cluster.now += after
     assert stage.levels().cold_too_long == count
+
+
+def test_a_value_that_is_anothers_is_never_cold_for_too_long() -> None:
+    stage = Stage()
+    stage.controller.begin_term()
+    stage.cluster.add(replica_set(), pod("a", -80, writer="kubectl-annotate"))
+    stage.cluster.now += 700
+    assert stage.levels().cold_too_long == 0
+
+
+@pytest.mark.parametrize("more", [{"cost": 7, "writer": "kubectl-annotate"}, {"leaving": True}])
+def test_a_pod_that_is_not_planned_wakes_no_plan_each_second(more: dict[str, Any]) -> None:
+    stage = Stage()
+    stage.controller.begin_term()
+    stage.cluster.add(replica_set(), pod("a", ready=False), pod("a", **more), pod("b"))
+    stage.tick(61)
+    stage.load(b=0)
+    assert stage.tick(1) == {}
+    assert stage.tick(30) == {"b": -49}

@@ -2,7 +2,9 @@
 
 import pytest
 
+from deletion_cost.load import Load
 from deletion_cost.ownership import OURS
+from kube_client.changes import Deleted
 from tests.deletion_cost.build import Cluster, pod, replica_set
 
 GPU = {"gpu.nvidia.com/model": "A100"}
@@ -47,6 +49,41 @@ def test_a_controller_that_does_not_look_is_told_once_where_somebody_asked(kind:
     cluster.add(pod("c", kind=kind, owner="gpu", annotations={"scheduling.gpu/deletion-cost": None, **GPU}))
     assert cluster.told.deaf == [f"ns/{kind}/db"]
     assert list(cluster.fleet.workloads()) == []
+
+
+def test_a_controller_that_does_not_look_is_forgotten_with_its_last_pod() -> None:
+    """A CronJob makes a Job each minute: those that are gone are not told of again by the next leader."""
+    cluster = Cluster()
+    cluster.add(pod("a", kind="Job", owner="old"), pod("b", kind="Job", owner="new"))
+    cluster.remove("a")
+    cluster.fleet.begin_term()
+    assert cluster.told.deaf == ["ns/Job/old", "ns/Job/new", "ns/Job/new"]
+
+
+@pytest.mark.parametrize("owner", ["", "other"])
+def test_a_pod_that_its_replica_set_lets_go_is_no_longer_planned_with_it(owner: str) -> None:
+    """As when a person changes its labels to look at it in peace."""
+    cluster = Cluster()
+    cluster.add(replica_set(), pod("a"), pod("b"), pod("a", owner=owner))
+    assert set(cluster.fleet.members("uid-web")) == {"uid-b"}
+    cluster.remove("a")
+    assert set(cluster.fleet.workloads()) == {"uid-web"}
+    assert not cluster.fleet.members("uid-other")
+
+
+def test_the_end_of_a_pod_counts_though_it_was_let_go_unseen() -> None:
+    cluster = Cluster()
+    cluster.add(pod("a"))
+    cluster.fleet.pod(Deleted(pod("a", owner="")))
+    assert (cluster.told.leaving, cluster.told.gone, cluster.fleet.members("uid-web")) == (["a"], ["uid-a"], {})
+
+
+def test_a_pod_left_to_another_has_no_load_that_could_count_when_it_is_deleted() -> None:
+    cluster = Cluster()
+    cluster.add(pod("a"))
+    cluster.member("a").reading.load = Load(50, True)
+    cluster.add(pod("a", 7, writer="karpenter"))
+    assert cluster.member("a").reading.load is None
 
 
 def test_our_own_writes_and_other_annotations_wake_no_plan() -> None:
@@ -131,13 +168,3 @@ def test_pods_of_all_revisions_are_related_and_a_bare_one_has_none() -> None:
     cluster.add(old, new, bare, pod("a", owner="old"), pod("b", owner="new"), pod("c", owner="bare"))
     assert {member.uid for member in cluster.fleet.related(new)} == {"uid-a", "uid-b"}
     assert list(cluster.fleet.related(bare)) == []
-
-
-def test_an_autoscaler_is_found_by_what_owns_the_replica_set() -> None:
-    cluster = Cluster()
-    cluster.autoscale("Deployment", "web", minReplicas=2)
-    owned, bare = replica_set("web-1", deployment="web"), replica_set("web")
-    found = cluster.fleet.autoscaler_of(owned)
-    assert found is not None
-    assert found.spec.min_replicas == 2
-    assert cluster.fleet.autoscaler_of(bare) is None
