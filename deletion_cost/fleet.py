@@ -16,6 +16,7 @@ from deletion_cost.autoscalers import Autoscalers
 from deletion_cost.ownership import Ownership, StandDown
 from deletion_cost.pod_objects import Pod, ReplicaSet
 from deletion_cost.readings import Reading
+from deletion_cost.revisions import Revisions
 from deletion_cost.scale_down import HorizontalPodAutoscaler
 from deletion_cost.warmth import Warmth
 from kube_client.changes import Added, Change, Deleted, Modified
@@ -73,8 +74,7 @@ class Fleet:
     judging: bool = False
     stirred: set[str] = field(default_factory=set)  # UIDs of ReplicaSets
     _members: defaultdict[str, dict[str, Member]] = field(default_factory=lambda: defaultdict(dict))
-    _replica_sets: dict[str, ReplicaSet] = field(default_factory=dict)
-    _siblings: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _replica_sets: Revisions = field(default_factory=Revisions)
     _labels: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _autoscalers: Autoscalers = field(default_factory=Autoscalers)
     _owner_of: dict[str, str] = field(default_factory=dict)  # the ReplicaSet's UID by its member's
@@ -90,15 +90,9 @@ class Fleet:
 
     def replica_set(self, change: Change[ReplicaSet]) -> None:
         """Take a change of a ReplicaSet."""
-        match change:
-            case Added(found) | Modified(found, _):
-                uid = found.metadata.uid
-                self._replica_sets[uid] = found
-                if owner := standings.controller(found.metadata):
-                    self._siblings[owner.uid].add(uid)
-                self.stirred.add(uid)
-            case Deleted(found):
-                self._forget_replica_set(found)
+        self._replica_sets.take(change)
+        if isinstance(change, Added | Modified):
+            self.stirred.add(change.object.metadata.uid)
 
     def namespace(self, change: Change[Namespace]) -> None:
         """Take a change of a namespace: its label may switch all its pods."""
@@ -151,11 +145,14 @@ class Fleet:
         """Return one pod."""
         return self.members(replica_set_uid).get(uid)
 
+    def revisions(self, replica_set: ReplicaSet) -> tuple[ReplicaSet, ...]:
+        """Return all ReplicaSets of the same workload; of a bare one only itself."""
+        return tuple(self._replica_sets.of_one_workload(replica_set)) or (replica_set,)
+
     def related(self, replica_set: ReplicaSet) -> Iterator[Member]:
         """Give the pods of all revisions of the same workload, which crowd each other's nodes; none of a bare one."""
-        owner = standings.controller(replica_set.metadata)
-        for uid in self._siblings.get(owner.uid, ()) if owner is not None else ():
-            yield from self.members(uid).values()
+        for one in self._replica_sets.of_one_workload(replica_set):
+            yield from self.members(one.metadata.uid).values()
 
     def autoscaler_of(self, replica_set: ReplicaSet) -> HorizontalPodAutoscaler | None:
         """Return the autoscaler of a ReplicaSet or of what owns it."""
@@ -256,14 +253,6 @@ class Fleet:
             del self._members[replica_set_uid]
         self.stirred.add(replica_set_uid)
         self.reports.gone(uid)
-
-    def _forget_replica_set(self, found: ReplicaSet) -> None:
-        uid = found.metadata.uid
-        self._replica_sets.pop(uid, None)
-        if owner := standings.controller(found.metadata):
-            self._siblings[owner.uid].discard(uid)
-            if not self._siblings[owner.uid]:
-                del self._siblings[owner.uid]
 
     def _explicit(self, pod: Pod) -> bool:
         labels = self._labels.get(pod.metadata.namespace, {})

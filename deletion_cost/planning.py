@@ -49,12 +49,14 @@ class Planner:
         return list({one.uid: one for one in found}.values())
 
     def victims_of(self, workload: Workload) -> int:
-        """Say how many pods the next scale-down may take."""
+        """Say how many pods the next scale-down may take; in a rollout each revision gives its share, rounded up."""
         replicas = workload.replica_set.spec.replicas
         autoscaler = self.fleet.autoscaler_of(workload.replica_set)
         if autoscaler is None:
             return workload.policy.victims_of(replicas)
-        return scale_down.most_victims(autoscaler, replicas, POLLS_AHEAD * self.config.poll_seconds)
+        of_all = sum(one.spec.replicas for one in self.fleet.revisions(workload.replica_set))
+        most = scale_down.most_victims(autoscaler, of_all, POLLS_AHEAD * self.config.poll_seconds)
+        return -(-most * replicas // max(of_all, 1))
 
     def _sorted(self, workload: Workload, now: float) -> _Sorted:
         terms = Terms(workload.policy.warmup_seconds, self.config.warming.longest_seconds)

@@ -18,8 +18,9 @@ class Workloads:
     config: Config
     announcer: Announcer
     _known: dict[str, Workload] = field(default_factory=dict)
-    _told: dict[str, tuple[object, ...]] = field(default_factory=dict)  # UID -> problems
-    _told_windows: dict[str, tuple[int, float]] = field(default_factory=dict)  # UID of the autoscaler
+    # By the ReplicaSet's UID, since two revisions of a workload may wish different things for a while.
+    _told: dict[str, tuple[object, ...]] = field(default_factory=dict)  # problems
+    _told_windows: dict[str, tuple[str, int, float]] = field(default_factory=dict)  # of which autoscaler
 
     def get(self, uid: str) -> Workload | None:
         """Return a workload; None while its ReplicaSet is not known."""
@@ -48,17 +49,18 @@ class Workloads:
 
     def tell(self, one: Workload) -> None:
         """Say what is wrong with a workload that has pods of ours, once for each state of it."""
-        uid = one.owner.uid
+        uid = one.replica_set.metadata.uid
         if self._told.get(uid, ()) != one.problems:
             self._told[uid] = one.problems
             if one.problems:
                 self.announcer.invalid(one, one.problems)
         if (autoscaler := self.fleet.autoscaler_of(one.replica_set)) is None:
             return
-        said = (scale_down.window_seconds(autoscaler), one.policy.warmup_seconds)
-        if said[0] < said[1] and self._told_windows.get(autoscaler.metadata.uid) != said:
-            self.announcer.short_window(autoscaler, *said)
-        self._told_windows[autoscaler.metadata.uid] = said
+        window, warmup = scale_down.window_seconds(autoscaler), one.policy.warmup_seconds
+        said = (autoscaler.metadata.uid, window, warmup)
+        if window < warmup and self._told_windows.get(uid) != said:
+            self.announcer.short_window(autoscaler, window, warmup)
+        self._told_windows[uid] = said
 
     def tell_anew(self) -> None:
         """Forget what was said: another process may have said it, or nobody."""
@@ -72,6 +74,6 @@ class Workloads:
     def tidy(self) -> None:
         """Forget workloads that are gone."""
         there = set(self.fleet.workloads())
-        owners = {one.owner.uid for uid, one in self._known.items() if uid in there}
         self._known = {uid: one for uid, one in self._known.items() if uid in there}
-        self._told = {uid: said for uid, said in self._told.items() if uid in owners}
+        self._told = {uid: said for uid, said in self._told.items() if uid in there}
+        self._told_windows = {uid: said for uid, said in self._told_windows.items() if uid in there}

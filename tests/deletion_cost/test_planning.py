@@ -43,6 +43,15 @@ def test_an_autoscaler_says_how_many_are_marked() -> None:
     assert len(wanted(cluster)) == 3
 
 
+def test_in_a_rollout_each_revision_gives_its_share_of_what_the_autoscaler_takes() -> None:
+    """Ten pods may become four: three of the five of each revision, though five are hardly more than four."""
+    cluster = Cluster()
+    cluster.autoscale("Deployment", "web", minReplicas=4)
+    cluster.add(replica_set("web", 5, "web"), replica_set("web-2", 5, "web"))
+    cluster.add(*(pod(f"p{number}", owner=("web", "web-2")[number // 5]) for number in range(10)))
+    assert len(wanted(loaded(cluster, p0=9, p1=9, p2=9, p3=9, p4=9))) == 3
+
+
 def test_cold_pods_count_among_the_victims() -> None:
     cluster = loaded(warm_pods(victims="2"), p0=0, p1=0, p2=9, p3=9, p4=9)
     assert len(wanted(cluster)) == 2

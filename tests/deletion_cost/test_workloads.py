@@ -75,6 +75,19 @@ def test_a_wrong_annotation_is_told_on_the_deployment_once_and_again_when_it_cha
     assert 'annotations[scheduling.gpu/deletion-cost-mode]: Invalid value: "some": must be victims or all' in note
 
 
+def test_two_revisions_that_wish_different_things_are_told_of_once_each() -> None:
+    """As in a rollout that is stuck: not once more at every poll."""
+    stage = Stage()
+    stage.cluster.autoscale("Deployment", "web", behavior={"scaleDown": {"stabilizationWindowSeconds": 30}})
+    stage.cluster.add(replica_set("web-1", 5, "web", mode="some"), replica_set("web-2", 5, "web", warmup="90s"))
+    stage.cluster.add(pod("a", owner="web-1"), pod("b", owner="web-2"))
+    for _ in range(3):
+        stage.tell()
+        stage.workloads.tidy()
+    assert sorted(said[0] for said in stage.said()) == ["DeletionCostInvalidPolicy"] + ["DeletionCostShortWindow"] * 2
+    assert stage.recorder.counts.written == 3
+
+
 @pytest.mark.parametrize(("window", "said"), [(30, 1), (60, 0), (None, 0)])
 def test_an_autoscaler_that_may_take_cold_pods_is_told_so(window: int | None, said: int) -> None:
     stage = Stage()
