@@ -19,6 +19,7 @@ from gpu_scheduler.reports import Reports
 from kube_client import conditions, evictions
 from kube_client.client import Client
 from kube_client.errors import ApiError
+from kube_client.evictions import Fenced
 from kube_client.logs import quoted
 from scheduler_plugins import victims
 from scheduler_plugins.framework import Decision
@@ -37,13 +38,15 @@ class Calls:
     evict: Callable[[objects.Pod, str], Awaitable[bool]]  # victim, scheduler's name; False: it was gone
     clear: Callable[[objects.Pod], Awaitable[bool]]  # a nomination
     recall: Callable[[str], bool]  # by UID, a pod that has its node and is not being bound yet; no call at all
+    may_write: Callable[[], bool]  # whether nobody else can be deciding by now
 
     @classmethod
-    def of(cls, client: Client, recall: Callable[[str], bool]) -> "Calls":
+    def of(cls, client: Client, recall: Callable[[str], bool], may_write: Callable[[], bool]) -> "Calls":
         return cls(
-            lambda victim, name: evictions.evict(client, victim, name),
+            lambda victim, name: evictions.evict(client, victim, name, may_write),
             lambda pod: conditions.clear_nomination(client, pod),
             recall,
+            may_write,
         )
 
 
@@ -128,21 +131,40 @@ class Preemptor:
 
         The pod is held meanwhile, until the last of them is on its way out: else it would look for more.
         """
-        await asyncio.gather(*(self._clear(pod) for pod in weaker))
+        ended = False
+        try:
+            await asyncio.gather(*(self._clear(pod) for pod in weaker))
+            ended = await self._end(queued, node, going)
+        finally:
+            self._close(queued, going, ended)
+
+    async def _end(self, queued: QueuedPod, node: str, going: list[objects.Pod]) -> bool:
         ended = await asyncio.gather(*(self._evict(queued, node, one) for one in going[:-1]))
         if all(ended) and going:
             self._state.preempting[queued.uid] = going[-1].metadata.uid
             ended = await asyncio.gather(*(self._evict(queued, node, one) for one in going[-1:]))
+        return all(ended)
+
+    def _close(self, queued: QueuedPod, going: list[objects.Pod], ended: bool) -> None:
+        """Hold the pod no more; where nothing will be told any more that lets it in, let it in."""
         self._state.preempting.pop(queued.uid, None)
-        self.results["success" if all(ended) else "error"] += 1
-        if not all(ended):
-            self._state.evicting.difference_update(victim.metadata.uid for victim in going)
-        if not all(ended) or (going and going[-1].metadata.uid in self._recalled):
+        self.results["success" if ended else "error"] += 1
+        uids = {victim.metadata.uid for victim in going}
+        if not ended:
+            self._state.evicting -= uids
+        if not ended or (going and self._is_all_told(queued, going[-1].metadata.uid)):
             self._queue.activate(queued.uid)
             self._news.set()
-        self._recalled.difference_update(victim.metadata.uid for victim in going)
+        self._recalled -= uids
+
+    def _is_all_told(self, queued: QueuedPod, last: str) -> bool:
+        """Whether no watch will tell of the last victim's end: it was recalled, or went by itself before its turn."""
+        gone = queued.held is not None and queued.held.plugin == victims.NAME and self._state.held(last) is None
+        return gone or last in self._recalled
 
     async def _clear(self, pod: objects.Pod) -> None:
+        if not self._calls.may_write():
+            return
         try:
             await self._calls.clear(pod)
         except ApiError as error:
@@ -157,7 +179,7 @@ class Preemptor:
             self._recalled.add(meta.uid)
         try:
             ended = recalled or await self._calls.evict(victim, preemptor.spec.scheduler_name)
-        except ApiError as error:
+        except (ApiError, Fenced) as error:
             log.warning("victim not evicted pod=%s/%s error=%s", meta.namespace, meta.name, quoted(error))
             return False
         if ended:

@@ -128,10 +128,14 @@ class Scheduler:
         metrics.queue.observe(queue.in_flight_events)
         teller = Teller(queue, time.monotonic, metrics.queue.handled)
         self._recorders = _recorders(client, profiles)
-        self._reports = Reports(client, self._recorders)
+        self._reports = Reports(client, self._recorders, leadership.may_write)
         volumes = VolumeBinder(client, state, Pacing(time.monotonic, asyncio.sleep, leadership.may_write))
         self._preemptor = Preemptor(
-            Calls.of(client, lambda uid: self._binder.recall(uid)), state, queue, self._reports, news
+            Calls.of(client, lambda uid: self._binder.recall(uid), leadership.may_write),
+            state,
+            queue,
+            self._reports,
+            news,
         )
         parts = built_in.Parts(built_in.DefaultBinder(client), queue, metrics, volumes, self._preemptor)
         frameworks = wiring.frameworks(profiles, parts, entrance, measures)
@@ -167,8 +171,6 @@ class Scheduler:
             deciding.cancel()
             await asyncio.wait({deciding})
             await self._binder.abandon()
-            await self._preemptor.drain(self._options.grace_seconds / 4)
-            await self._reports.drain(self._options.grace_seconds / 4)
             for task in background:
                 task.cancel()
         log.info("stopped")
@@ -187,8 +189,14 @@ class Scheduler:
         try:
             await self._cycle.run(self._leadership.may_write)
         finally:
-            if not await self._binder.drain(self._options.grace_seconds):
-                log.warning("bindings unanswered count=%d", len(self._binder))
+            await self._wind_up(self._options.grace_seconds)
+
+    async def _wind_up(self, grace_seconds: float) -> None:
+        """Let what was begun end while the Lease is still ours: nothing may be written any more after that."""
+        if not await self._binder.drain(grace_seconds):
+            log.warning("bindings unanswered count=%d", len(self._binder))
+        await self._preemptor.drain(grace_seconds / 4)
+        await self._reports.drain(grace_seconds / 4)
 
     def _live(self) -> dict[str, server.Check]:
         return {"leaderElection": self._leadership.unhealthy}

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from cluster_model import objects
 from gpu_scheduler.queued_pod import QueuedPod, Said
@@ -21,9 +21,10 @@ PATCHES_IN_FLIGHT = 32
 class Reports:
     """One recorder a profile, and at most one condition patch in flight a pod."""
 
-    def __init__(self, client: Client, recorders: Mapping[str, Recorder]) -> None:
+    def __init__(self, client: Client, recorders: Mapping[str, Recorder], may_write: Callable[[], bool]) -> None:
         self._client = client
         self._recorders = recorders
+        self._may_write = may_write
         self._patches: dict[str, asyncio.Task[None]] = {}
         self._slots = asyncio.Semaphore(PATCHES_IN_FLIGHT)
 
@@ -98,6 +99,9 @@ class Reports:
         pod = queued.pending.pod
         try:
             async with self._slots:
+                if not self._may_write():
+                    queued.said = None  # what the leader after us says of the pod must stand
+                    return
                 await conditions.set_unscheduled(self._client, pod, said.reason, said.message, said.nominated)
         except ApiError as error:
             queued.said = None

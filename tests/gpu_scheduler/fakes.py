@@ -144,10 +144,14 @@ class World:
         self.queue = SchedulingQueue(Backoff(), self.clock, self.metrics.incoming, entrance.sort_key(), door)
         self.queue.heed(wiring.hints(self.plan.profiles, self.state, self.metrics, self.clock))
         self.teller = Teller(self.queue, self.clock, self.metrics.queue.handled)
-        self.reports = Reports(self.client, {SCHEDULER: self.recorder})
+        self.reports = Reports(self.client, {SCHEDULER: self.recorder}, lambda: self.leading)
         self.volumes = VolumeBinder(self.client, self.state, Pacing(self.clock, self.nap, lambda: self.leading))
         self.preemptor = Preemptor(
-            Calls.of(self.client, lambda uid: self.binder.recall(uid)), self.state, self.queue, self.reports, self.news
+            Calls.of(self.client, lambda uid: self.binder.recall(uid), lambda: self.leading),
+            self.state,
+            self.queue,
+            self.reports,
+            self.news,
         )
         parts = built_in.Parts(self.bindings, self.queue, self.metrics, self.volumes, self.preemptor)
         frameworks = wiring.frameworks(self.plan.profiles, parts, entrance, measures)

@@ -200,3 +200,42 @@ def test_a_failed_eviction_leaves_nobody_held() -> None:
         assert world.state.preempting == {}
 
     with_world(test)
+
+
+def test_a_victim_that_goes_by_itself_before_its_turn_leaves_nobody_held() -> None:
+    """Its end was told while the pod was held: nothing else would let the pod in."""
+
+    async def test(world: World) -> None:
+        world.client.failures = [ApiError(404, "NotFound", "gone"), ApiError(404, "NotFound", "gone")]
+        world.queue.put(pending("strong", gpu=1, priority=9))
+        assert world.cycle.step()
+        world.feed.pod(Deleted(pod("weak", node="n", gpu=1)))
+        queued = world.queue.get("uid-strong")
+        assert queued is not None
+        assert queued.held == UNDER_WAY
+        await world.settle()
+        assert queued.pool is Pool.ACTIVE
+
+    with_world(test)
+
+
+def test_nothing_is_evicted_any_more_once_another_may_decide() -> None:
+    async def test(world: World) -> None:
+        world.queue.put(pending("strong", gpu=1, priority=9))
+        assert world.cycle.step()
+        world.leading = False
+        await world.settle()
+        assert (world.client.patches, world.client.deleted) == ([], [])
+        assert (world.state.preempting, world.state.evicting) == ({}, set())
+
+    with_world(test)
+
+
+def test_a_bug_in_an_eviction_leaves_nobody_held() -> None:
+    async def test(world: World) -> None:
+        world.client.failures = [ApiError(500, "InternalError", "of the condition"), ZeroDivisionError()]
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        await attempt(world)
+        assert (world.state.preempting, world.preemptor.results["error"]) == ({}, 1)
+
+    with_world(test)

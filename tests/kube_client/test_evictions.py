@@ -36,20 +36,27 @@ def _status(client: MemoryClient) -> Any:
 def test_victim_is_marked_before_it_is_deleted() -> None:
     client = _client(failures=[None, ApiError(500, "InternalError", "no")])
     with pytest.raises(ApiError):
-        asyncio.run(evictions.evict(client, pod("p"), "s"))
+        asyncio.run(evictions.evict(client, pod("p"), "s", lambda: True))
     assert _status(client)["conditions"] == [MARK]
 
 
 def test_victim_is_deleted() -> None:
     client = _client()
-    assert asyncio.run(evictions.evict(client, pod("p"), "s")) is True
+    assert asyncio.run(evictions.evict(client, pod("p"), "s", lambda: True)) is True
     assert client.store.objects == {}
+
+
+def test_nothing_more_is_written_once_another_may_decide() -> None:
+    client, leading = _client(), [True, False]
+    with pytest.raises(evictions.Fenced):
+        asyncio.run(evictions.evict(client, pod("p"), "s", lambda: leading.pop(0)))
+    assert _status(client)["conditions"] == [MARK]
 
 
 @pytest.mark.parametrize("status", [404, 409])
 def test_victim_that_is_gone_is_no_failure(status: int) -> None:
     client = _client(failures=[None, ApiError(status, "Gone", "not there")])
-    assert asyncio.run(evictions.evict(client, pod("p"), "s")) is False
+    assert asyncio.run(evictions.evict(client, pod("p"), "s", lambda: True)) is False
 
 
 @pytest.mark.parametrize(("nominated", "expected"), [("n2", "n2"), ("", None), (None, "n1")])
