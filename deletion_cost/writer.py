@@ -24,7 +24,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.1
 RETRY_SECONDS = 5.0
 THROTTLED_SECONDS = 1.0  # where the API server says nothing of its own
-FORBIDDEN_SECONDS = 30.0
+FORBIDDEN_SECONDS = 30.0  # without the right no write passes
+DENIED_SECONDS = 300.0  # somebody's policy denies changes of this pod; others may be changed
+NO_RIGHT = "cannot patch resource"  # how the API server says that it is the right that is missing
 
 # Ends before a lease that is lost while it is under way can pass to another.
 PATCH = Options(content_type=MERGE_PATCH, params={"fieldManager": OURS}, timeout_seconds=5.0, retries=NEVER)
@@ -122,8 +124,10 @@ class Writer:
             wait = error.retry_after_seconds or THROTTLED_SECONDS
             self.budget.refused(now, wait)
             self.budget.put_back(replica_set, wanted, now, wait)
-        elif result == "forbidden":
+        elif result == "forbidden" and (error.status == 401 or NO_RIGHT in error.message):
             self.budget.refused(now, FORBIDDEN_SECONDS)
+        elif result == "forbidden":
+            self.budget.put_back(replica_set, wanted, now, DENIED_SECONDS)
         elif result == "error":
             self.budget.put_back(replica_set, wanted, now, max(RETRY_SECONDS, error.retry_after_seconds or 0.0))
         meta = member.pod.metadata

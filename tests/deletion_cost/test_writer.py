@@ -92,6 +92,33 @@ def test_a_throttled_write_waits_as_long_as_it_is_told_and_everything_with_it() 
     assert {one.uid for one in stage.waiting(7)} == {"uid-a", "uid-b"}
 
 
+NO_RIGHT = 'pods "a" is forbidden: User "x" cannot patch resource "pods" in API group "" in the namespace "ns"'
+DENIED = 'pods "a" is forbidden: ValidatingAdmissionPolicy "frozen" with binding "frozen" denied request: no'
+
+
+def passing(stage: Stage, *uids: str) -> set[str]:
+    """What may be written half a second later if a plan wishes it again."""
+    stage.budget.offer("uid-web", [Wanted(uid, -49) for uid in uids], stage.cluster.now, {})
+    return {one.uid for one in stage.waiting(0.5)}
+
+
+@pytest.mark.parametrize("error", [ApiError(403, "Forbidden", NO_RIGHT), ApiError(401, "Unauthorized", "no")])
+def test_without_the_right_nothing_is_tried_for_a_while(error: ApiError) -> None:
+    stage = Stage([error])
+    stage.write()
+    assert passing(stage, "uid-a", "uid-b") == set()
+
+
+def test_a_policy_that_denies_changes_of_one_pod_holds_up_no_other() -> None:
+    stage = Stage([ApiError(403, "Forbidden", DENIED)])
+    stage.write()
+    assert passing(stage, "uid-a", "uid-b") == {"uid-b"}
+    stage.cluster.now += 299
+    assert passing(stage, "uid-a") == set()
+    stage.cluster.now += 1
+    assert passing(stage, "uid-a") == {"uid-a"}
+
+
 @pytest.mark.parametrize("error", [ApiError(500, "InternalError", "no"), ApiError(0, "TimeoutError", "no answer")])
 def test_a_lost_write_is_tried_again_but_a_newer_value_goes_first(error: ApiError) -> None:
     stage = Stage([error])
