@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from cluster_model import objects
 from cluster_model.pod import PendingPod
 
 
@@ -30,6 +31,11 @@ class Nominations:
         if not there:
             del self._pods[node]
         return gone
+
+    def take_back(self, pod: objects.Pod) -> bool:
+        """Let a pod wait for no node any more; tell whether it did, here or by its status."""
+        dropped = self.drop(pod.metadata.uid) is not None
+        return dropped or bool(pod.status.nominated_node_name)
 
     def node(self, uid: str) -> str:
         """Return the node that a pod is nominated to, empty where none is."""

@@ -154,6 +154,7 @@ class Binder:
             self._take_off(asyncio.create_task(self._carry(attempt)))
         finally:
             self._recalled.discard(attempt.queued.uid)
+            self._books.waiting.drop(attempt.queued.uid)
 
     async def _expect(self, attempt: Attempt) -> None:
         if self._rules.may_write():

@@ -148,7 +148,8 @@ class Cycle:
         profile = queued.pending.pod.spec.scheduler_name
         self._books.metrics.ended("error", profile, self._now() - started)
         self._books.queue.fail(queued)
-        self._books.reports.failed(queued, "SchedulerError", message)
+        waited = self._books.state.nominations.take_back(queued.pending.pod)
+        self._books.reports.failed(queued, "SchedulerError", message, "" if waited else None)
 
     async def _idle(self) -> None:
         self._news.clear()

@@ -54,7 +54,7 @@ class Framework:
     def post_filter(self, decision: Decision, state: ClusterState) -> PostFiltered:
         """Look for help for a pod that fits nowhere: the first that finds a node, else what all have said."""
         if not self.hooks.post_filters or not len(decision.snapshot):
-            return PostFiltered()
+            return PostFiltered(clears=state.nominations.take_back(decision.pod.pod))
         said: list[PostFiltered] = []
         with self._points.span("PostFilter") as span:
             span.status = UNSCHEDULABLE

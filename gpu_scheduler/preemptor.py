@@ -100,18 +100,14 @@ class Preemptor:
         if found.chosen is not None:
             self._start(queued, found.chosen)
             return Room(f" {found.suffix}", found.chosen.node, len(found.chosen.victims))
-        over = found.clears and self._drop_nomination(queued)
+        # The watch wakes those whom it helps that the pod waits for no node any more.
+        over = found.clears and self._state.nominations.take_back(queued.pending.pod)
         return Room(f" {found.suffix}", "" if over else None, 0)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Let what was begun end, at most so long."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=timeout_seconds)
-
-    def _drop_nomination(self, queued: QueuedPod) -> bool:
-        """Let the pod wait for no node any more; tell whether it did. The watch wakes those whom that helps."""
-        dropped = self._state.nominations.drop(queued.uid) is not None
-        return dropped or bool(queued.pending.pod.status.nominated_node_name)
 
     def _start(self, queued: QueuedPod, chosen: Candidate) -> None:
         going = [one.pod for one in chosen.victims if not one.pod.metadata.deletion_timestamp]

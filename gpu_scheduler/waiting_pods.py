@@ -68,12 +68,13 @@ class WaitingPod:
 
     async def permission(self) -> None:
         """Wait until it is decided; raise Rejected or Preempted where the answer is no."""
-        try:
-            refused = await self._outcome
-        finally:
-            self._end(None)
+        refused = await self._outcome
         if refused is not None:
             raise refused
+
+    def close(self) -> None:
+        """Take no answer any more: nobody waits for one."""
+        self._end(None)
 
     def _time_out(self, plugin: str, wait: Wait) -> None:
         after = go_text.duration(round(_seconds(wait) * go_text.SECOND))
@@ -111,10 +112,12 @@ class WaitingPods:
 
     def drop(self, uid: str) -> None:
         """Forget a pod whose wait is over."""
-        self._pods.pop(uid, None)
+        waiting = self._pods.pop(uid, None)
+        if waiting is not None:
+            waiting.close()
 
     def gone(self, uid: str) -> None:
-        """End the wait of a pod that is not there any more."""
+        """End the wait of a pod that is not there any more, or soon will not be."""
         waiting = self._pods.get(uid)
         if waiting is not None:
             waiting.reject("", Reason("removed", frozenset()))

@@ -51,14 +51,19 @@ def frameworks(
 
 
 def noticing(take: Take, plan: Plan, queue: SchedulingQueue, door: Entrance) -> Take:
-    """Return what takes a change of a pod and ends the wait of one that has left the queue: deleted, or bound."""
+    """Return what takes a change of a pod and ends the wait of one that goes, or has left the queue: it is bound."""
     if not any(one.users for one in plan.profiles.values()):
         return take
 
     def noticed(change: Change[objects.Pod]) -> None:
         take(change)
-        if not isinstance(change, Synced) and change.object.metadata.uid not in queue:
-            plan.handle.waiting.gone(change.object.metadata.uid)
-            door.gone(change.object.metadata.uid)
+        if isinstance(change, Synced):
+            return
+        meta = change.object.metadata
+        left = meta.uid not in queue
+        if left or meta.deletion_timestamp:
+            plan.handle.waiting.gone(meta.uid)
+        if left:
+            door.gone(meta.uid)
 
     return noticed

@@ -16,6 +16,7 @@ from gpu_scheduler.cycle import Cycle
 from gpu_scheduler.extension_points import BindPlugin, Handle
 from gpu_scheduler.extension_points import Parts as HandleParts
 from gpu_scheduler.feed import Feed
+from gpu_scheduler.hooks import Points
 from gpu_scheduler.metrics import Metrics
 from gpu_scheduler.point_metrics import Measures
 from gpu_scheduler.preemptor import Calls, Preemptor
@@ -37,7 +38,7 @@ from scheduler_plugins.framework import Profile
 from tests.gpu_scheduler.build import SCHEDULER, Clock, node
 
 # As a configuration without a word about plugins has them.
-POINTS = {
+POINTS: Points = {
     "postFilter": ("DefaultPreemption",),
     "reserve": ("VolumeBinding",),
     "preBind": ("VolumeBinding",),
@@ -69,6 +70,8 @@ class FakeClient(Client):
         self.patches: list[tuple[str, Mapping[str, Any]]] = []
         self.expected: list[tuple[str, str]] = []  # pods and the nodes where they were said to be soon
         self.deaf: Exception | None = None  # raised when that is said
+        self.hearing = asyncio.Event()
+        self.hearing.set()
         self.deleted: list[str] = []
         self.failures: list[Exception] = []
         self.gate = asyncio.Event()
@@ -77,6 +80,7 @@ class FakeClient(Client):
     async def patch(self, path: str, body: Any, _content_type: str = "") -> bytes:
         expected = body.get("status", {}) if isinstance(body, Mapping) else {}
         if list(expected) == ["nominatedNodeName"] and expected["nominatedNodeName"]:
+            await self.hearing.wait()
             return self._expect(path, expected["nominatedNodeName"])
         await self.gate.wait()
         if self.failures:
@@ -127,6 +131,7 @@ class World:
     recorder: FakeRecorder = field(default_factory=FakeRecorder)
     bindings: Bindings = field(default_factory=Bindings)
     profile: Profile = field(default_factory=registry.profile)
+    points: Points = field(default_factory=lambda: POINTS)
     leading: bool = True
     in_flight: int = 4
     naps: list[float] = field(default_factory=list)
@@ -165,7 +170,7 @@ class World:
 
     def assemble(self, _handle: Handle) -> Assembly:
         """What the configuration comes to."""
-        return Assembly(self.profile, POINTS, {})
+        return Assembly(self.profile, self.points, {})
 
     async def nap(self, seconds: float) -> None:
         self.naps.append(seconds)

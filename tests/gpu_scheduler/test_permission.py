@@ -106,6 +106,31 @@ def test_a_preempted_pod_fails_and_is_tried_again_without_a_verdict() -> None:
     with_plugins(test, All)
 
 
+def test_a_pod_whose_deletion_has_begun_waits_no_more() -> None:
+    """A finalizer may keep it for long: others need its place."""
+
+    async def test(world: Plugged) -> None:
+        await attempt(world, permit=Wait(60))
+        world.told(Modified(pod(gpu=3, deleted="2026-01-01T00:00:00Z", version="2"), pod(gpu=3)))
+        await world.settle()
+        assert notes(world) == ["0/1 nodes are available: 1 removed."]
+        assert_given_back(world)
+
+    with_plugins(test, All)
+
+
+def test_a_wait_that_was_not_even_told_of_ends_with_the_term() -> None:
+    async def test(world: Plugged) -> None:
+        world.client.hearing.clear()
+        await attempt(world, permit=Wait(60))
+        [waiting] = world.handle.waiting
+        assert await world.binder.drain(1)
+        assert not waiting.reject("All", NO)
+        assert_given_back(world)
+
+    with_plugins(test, All)
+
+
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_pod_that_leaves_while_it_waits_is_forgotten_in_silence(bound: bool) -> None:
     async def test(world: Plugged) -> None:

@@ -4,18 +4,27 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+import pytest
+
 from gpu_scheduler.preemptor import UNDER_WAY, holding
 from gpu_scheduler.queued_pod import Pool
 from kube_client.changes import Added, Deleted, Modified
 from kube_client.errors import ApiError
 from scheduler_plugins import registry
-from scheduler_plugins.framework import Sampling
+from scheduler_plugins.framework import Filter, PluginError, Profile, Sampling
 from tests.gpu_scheduler.build import pending, pod
-from tests.gpu_scheduler.fakes import World
+from tests.gpu_scheduler.fakes import POINTS, World
 
 PREEMPTING = replace(registry.profile(), preemption=Sampling())
 FOUND = "found a potential placement for pod on node n, preempting 1 victims"
 TEXT = f"0/1 nodes are available: 1 Insufficient nvidia.com/gpu. preemption: {FOUND}"
+
+
+def give_up(*_: object) -> None:
+    raise PluginError("unclear")
+
+
+UNSURE = Profile("gpu-scheduler", (Filter("Unsure", give_up),), ())
 
 
 def with_world(test: Callable[[World], Awaitable[None]]) -> None:
@@ -134,6 +143,24 @@ def test_nomination_ends_where_nothing_helps() -> None:
         assert world.state.nominations.node("uid-strong") == ""
 
     with_world(test)
+
+
+@pytest.mark.parametrize("without", ["nodes", "PostFilter plugins", "an answer"])
+def test_nomination_ends_where_nobody_looks_for_help(without: str) -> None:
+    """As in kube-scheduler: in an error, without any node, and in a profile that never preempts."""
+
+    async def run() -> None:
+        profile = UNSURE if without == "an answer" else registry.profile()
+        world = World(profile=profile, points={} if without == "PostFilter plugins" else POINTS)
+        if without != "nodes":
+            world.nodes(gpu=0)
+        world.state.nominations.set(pending("strong", gpu=1), "n")
+        await attempt(world)
+        [status] = [body["status"] for path, body in world.client.patches if path.endswith("/strong/status")]
+        assert status["nominatedNodeName"] is None
+        assert world.state.nominations.node("uid-strong") == ""
+
+    asyncio.run(run())
 
 
 def test_watch_tells_of_nominations_of_others() -> None:
