@@ -150,7 +150,7 @@ class Workload:
     def cost_writers(self, name: str) -> list[str]:
         """Who owns the cost, as managedFields tell."""
         meta = self.plane.api.get(f"{self.path}/{name}")["metadata"]
-        fields = ((one["manager"], one["fieldsV1"].get("f:metadata", {})) for one in meta["managedFields"])
+        fields = ((one["manager"], one["fieldsV1"].get("f:metadata", {})) for one in meta.get("managedFields", ()))
         return [manager for manager, found in fields if f"f:{ANNOTATION}" in found.get("f:annotations", {})]
 
     def events(self, name: str, reason: str) -> list[Json]:

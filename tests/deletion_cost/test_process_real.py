@@ -3,11 +3,13 @@
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from cluster_model.deletion_cost import ANNOTATION, SWITCH
 from deletion_cost import bands
+from tests.control_plane.api import ApiError
 from tests.control_plane.cluster import ControlPlane
 from tests.control_plane.pod_endpoints import PodEndpoints
 from tests.control_plane.waiting import until
@@ -27,6 +29,34 @@ def by_band(namespace: str, workload: str, band: str) -> str:
 
 def mark(points: int) -> str:
     return str(bands.mark(points))
+
+
+@contextmanager
+def denied(pods: Workload, name: str) -> Iterator[None]:
+    """A policy that denies every update of a pod, in force."""
+    group = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": f"request.name != '{name}'", "reason": "Forbidden"}],
+    }
+    binding = {"policyName": pods.namespace, "validationActions": ["Deny"]}
+    for path, body in ((group, spec), (group.replace("policies", "policybindings"), binding)):
+        pods.plane.api.post(path, {"metadata": {"name": pods.namespace}, "spec": body})
+    try:
+        yield
+    finally:
+        for path in (group, group.replace("policies", "policybindings")):
+            pods.plane.api.delete(f"{path}/{pods.namespace}")
+
+
+def refuses(pods: Workload, name: str) -> bool:
+    """Whether the API server lets nobody change a pod."""
+    try:
+        pods.annotate(name, tried="again")
+    except ApiError:
+        return True
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +143,20 @@ def test_costs_go_where_a_pod_or_a_namespace_opts_out(running: Controller, pods:
     pods.plane.api.patch(space, {"metadata": {"labels": {SWITCH: None}}})
     pods.wait_costs("web", dict.fromkeys(names))
     assert pods.events(names[0], "DeletionCostRemoved") == []
+
+
+def test_somebodys_policy_against_changes_of_one_pod_holds_up_no_other(running: Controller, pods: Workload) -> None:
+    pods.create("web", 3, victims="3")
+    frozen, *others = pods.pods("web")
+    with denied(pods, frozen):
+        until(lambda: refuses(pods, frozen), "the policy in force")
+        pods.start("web")
+        until(lambda: bool(running.lines("cost not written")), "the refusal")
+        pods.create("later", 2, victims="2")
+        later = pods.start("later")
+        pods.wait_costs("later", dict.fromkeys(later, "-49"))
+        assert pods.costs("web") == {frozen: None} | dict.fromkeys(others, "-49")
+        assert running.metric(WRITTEN.replace("written", "forbidden")) == 1
 
 
 def test_a_restart_begins_where_the_last_process_ended(control_plane: ControlPlane, pods: Workload) -> None:
