@@ -20,8 +20,8 @@ ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"  # as cluster_model.de
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TIMEOUT_SECONDS = 5.0
 _LARGEST_ANSWER = 1 << 20
-# Other answers below 500 say that the same write will never pass.
-_TRANSIENT = frozenset({401, 408, 409, 425, 429})
+# Other answers below 500 say that the same write will never pass. A right, 403, may be given later than the pod starts.
+_TRANSIENT = frozenset({401, 403, 408, 409, 425, 429})
 
 
 class NotWritten(Exception):

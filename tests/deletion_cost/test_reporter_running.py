@@ -92,7 +92,7 @@ def test_one_that_was_refused_leads_on(tmp_path: Path, api: PodApi) -> None:
     """So the others do not ask for the same."""
     first, second = (ConnectionTracker(shared=tmp_path / "shared") for _ in range(2))
     refused, waits = make(first, api), make(second, api)
-    api.script.then(403)
+    api.script.then(404)
     assert [refused.step(), waits.step(), waits.step()] == [86_400, 5, 5]
     assert len(api.calls) == 1
     for tracker in (first, second):
