@@ -118,11 +118,31 @@ def _refused(pod: PendingPod, snapshot: Snapshot, profile: Profile, why: Rejecti
 
 
 def _judge(pod: PendingPod, snapshot: Snapshot, filters: Iterable[Filter], held: Iterable[Judged]) -> list[Judged]:
-    """Return the verdicts in the order in which they speak: nodes left out, those held, then profile order."""
+    """Return the verdicts in the order in which they speak: nodes left out, those held, then profile order.
+
+    A plugin that fails matters only where a node is left for it to judge.
+    """
     left = narrowing.narrowed(pod, filters)
-    narrowed = [] if left is None else [(left.plugins, left.verdict(snapshot))]
-    judged = [((plugin.name,), plugin.run(pod, snapshot)) for plugin in filters if plugin.run is not None]
-    return [(names, verdict) for names, verdict in (*narrowed, *held, *judged) if verdict is not None]
+    narrowed = None if left is None else left.verdict(snapshot)
+    judged: list[Judged] = list(held) if left is None or narrowed is None else [(left.plugins, narrowed), *held]
+    for plugin in filters:
+        try:
+            verdict = None if plugin.run is None else plugin.run(pod, snapshot)
+        except PluginError:
+            if _any_left(judged, len(snapshot)):
+                raise
+            break
+        if verdict is not None:
+            judged.append(((plugin.name,), verdict))
+    return judged
+
+
+def _any_left(judged: list[Judged], nodes: int) -> bool:
+    """Whether there is a node that no verdict so far rejects."""
+    left = np.ones(nodes, np.bool_)
+    for _, verdict in judged:
+        left &= verdict.codes == FITS
+    return bool(left.any())
 
 
 def combine(nodes: int, judged: list[Judged]) -> tuple[Codes, tuple[Rejection, ...]]:

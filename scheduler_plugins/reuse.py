@@ -90,11 +90,14 @@ class Memory:
 
 
 def _must_look_anew(pod: PendingPod, snapshot: Snapshot, filters: Sequence[Filter]) -> bool:
-    """Whether something beyond single rows speaks of this pod."""
+    """Whether something beyond single rows speaks of this pod, or fails to: perhaps no node is left for it to judge."""
     if narrowing.refusal(pod, snapshot, filters) or narrowing.narrowed(pod, filters):
         return True
     wide = (found.run for found in filters if not found.row_local and found.run is not None)
-    return any(run(pod, snapshot) is not None for run in wide)
+    try:
+        return any(run(pod, snapshot) is not None for run in wide)
+    except PluginError:
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """decide(): who speaks for a node, who wins, and what a decision says of itself."""
 
 import sys
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 from cluster_model import objects
 from cluster_model.snapshot import Snapshot
 from cluster_model.verdict import Event, Reason
-from scheduler_plugins import registry
+from scheduler_plugins import registry, reuse
 from scheduler_plugins.decide import decide
-from scheduler_plugins.framework import Filter, Profile, Scorer, Verdict
+from scheduler_plugins.framework import Filter, PluginError, Profile, Scorer, Verdict
 from tests import build
 from tests.build import node, pod, said, snapshot, taint
 
@@ -30,6 +31,26 @@ def test_another_order_of_filters_lets_another_plugin_speak() -> None:
     profile = registry.profile(filters=("GPUScheduler", "NodeUnschedulable"))
 
     assert said(decide(pod(gpu=1), cluster, profile)) == {"a": "Node does not have GPU"}
+
+
+@pytest.mark.parametrize("row_local", [True, False])
+@pytest.mark.parametrize("cordoned", [True, False])
+def test_a_plugin_that_fails_matters_only_where_a_node_is_left_for_it(row_local: bool, cordoned: bool) -> None:
+    """kube-scheduler never asks it of a node that an earlier plugin rejects."""
+    unsure = Filter("Unsure", _fail, row_local=row_local)
+    profile = replace(PROFILE, filters=(*PROFILE.filters, unsure))
+    cluster = snapshot(node("a", unschedulable=True), node("b", unschedulable=cordoned))
+
+    for decided in (decide, lambda *asked: reuse.Memory(profile).decide(*asked[:2])):
+        if cordoned:
+            assert set(said(decided(pod(), cluster, profile)).values()) == {"node(s) were unschedulable"}
+        else:
+            with pytest.raises(PluginError, match="unclear"):
+                decided(pod(), cluster, profile)
+
+
+def _fail(*_: object) -> None:
+    raise PluginError("unclear")
 
 
 def test_the_default_order_is_the_documented_one() -> None:
