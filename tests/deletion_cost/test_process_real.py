@@ -11,7 +11,6 @@ from cluster_model.deletion_cost import ANNOTATION, SWITCH
 from deletion_cost import bands
 from tests.control_plane.api import ApiError
 from tests.control_plane.cluster import ControlPlane
-from tests.control_plane.pod_endpoints import PodEndpoints
 from tests.control_plane.waiting import until
 from tests.deletion_cost.running import Controller, Workload, controller
 from tests.kube_client.relay import relay
@@ -57,17 +56,6 @@ def refuses(pods: Workload, name: str) -> bool:
     except ApiError:
         return True
     return False
-
-
-@pytest.fixture(scope="module")
-def endpoints() -> Iterator[PodEndpoints]:
-    with PodEndpoints() as serving:
-        yield serving
-
-
-@pytest.fixture
-def pods(control_plane: ControlPlane, endpoints: PodEndpoints, namespace: str) -> Workload:
-    return Workload(control_plane, endpoints, namespace)
 
 
 @pytest.fixture

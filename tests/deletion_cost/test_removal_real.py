@@ -4,14 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cluster_model.deletion_cost import ANNOTATION, SWITCH
 from tests.control_plane.cluster import ControlPlane, kubectl_binary
-from tests.control_plane.pod_endpoints import PodEndpoints
 from tests.control_plane.waiting import until
 from tests.deletion_cost.running import Workload, controller
 
@@ -19,17 +17,6 @@ pytestmark = pytest.mark.control_plane
 
 PAGE = Path(__file__).parents[2] / "docs" / "deletion-cost.md"
 KEY, SWITCHED = ANNOTATION.replace("/", "__"), SWITCH.replace("/", "__")
-
-
-@pytest.fixture(scope="module")
-def endpoints() -> Iterator[PodEndpoints]:
-    with PodEndpoints() as serving:
-        yield serving
-
-
-@pytest.fixture
-def pods(control_plane: ControlPlane, endpoints: PodEndpoints, namespace: str) -> Workload:
-    return Workload(control_plane, endpoints, namespace)
 
 
 def test_a_pod_that_opts_out_while_no_controller_is_there_loses_its_cost_later(pods: Workload) -> None:
