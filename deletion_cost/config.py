@@ -15,6 +15,7 @@ from cluster_model.verdict import BadRequest, Problem
 from deletion_cost import policy
 from deletion_cost.load import Weights
 from deletion_cost.policy import Policy
+from deletion_cost.scope import Scope
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
 Wait = Annotated[float, msgspec.Meta(ge=0, le=86400)]
@@ -104,6 +105,7 @@ class LeaderElection:
     namespace: Annotated[str, msgspec.Meta(max_length=63)] = ""
     name: Text = "gpu-scheduler-deletion-cost"
     lease_seconds: Seconds = 15
+    # A write in flight has 5 s to end: at least so much shorter than leaseSeconds.
     renew_deadline_seconds: Seconds = 10
     retry_seconds: Seconds = 2
 
@@ -114,6 +116,9 @@ class Config:
 
     # How often loads are read. A read ends before the next one begins.
     poll_seconds: Seconds = 30
+    # Which pods are in where neither they nor their namespaces say so. annotated: those with an annotation
+    # gpu.nvidia.com/…; gpu: all that ask for a GPU. To be the same as the webhook's.
+    scope: Scope = "annotated"
     policy: Policy = dataclasses.field(default_factory=Policy)
     load: Weights = dataclasses.field(default_factory=Weights)
     warming: Warming = dataclasses.field(default_factory=Warming)

@@ -8,16 +8,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cluster_model import deletion_cost, gpu_annotations
+from cluster_model import deletion_cost
 from cluster_model.controller_objects import Namespace
 from cluster_model.objects import OwnerReference
-from deletion_cost import bands, standings
+from deletion_cost import bands, scope, standings
 from deletion_cost.autoscalers import Autoscalers
 from deletion_cost.ownership import Ownership, StandDown
 from deletion_cost.pod_objects import Pod, ReplicaSet
 from deletion_cost.readings import Reading
 from deletion_cost.revisions import Revisions
 from deletion_cost.scale_down import HorizontalPodAutoscaler
+from deletion_cost.scope import Scope
 from deletion_cost.warmth import Warmth
 from kube_client.changes import Added, Change, Deleted, Modified
 
@@ -72,6 +73,7 @@ class Fleet:
     reports: Reports
     monotonic: Callable[[], float]
     judging: bool = False
+    scope: Scope = "annotated"
     stirred: set[str] = field(default_factory=set)  # UIDs of ReplicaSets
     _members: defaultdict[str, dict[str, Member]] = field(default_factory=lambda: defaultdict(dict))
     _replica_sets: Revisions = field(default_factory=Revisions)
@@ -259,9 +261,9 @@ class Fleet:
         return deletion_cost.switched(pod.metadata.annotations, labels) is True
 
     def _opted(self, pod: Pod) -> bool:
-        """Say whether a pod's cost is ours to keep: as it or its namespace says, else if it is GPU-annotated."""
+        """Say whether a pod's cost is ours to keep: as it or its namespace says, else if it is in our scope."""
         said = deletion_cost.switched(pod.metadata.annotations, self._labels.get(pod.metadata.namespace, {}))
-        return gpu_annotations.is_annotated(pod.metadata.annotations) if said is None else said
+        return scope.holds(pod, self.scope) if said is None else said
 
     def _warn_deaf(self, pod: Pod, owner: OwnerReference) -> None:
         """Tell once of an owner, for as long as it has pods that ask."""

@@ -73,6 +73,7 @@ class PodSpec(ApiObject, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
+    resource_claims: tuple[dict[str, Any], ...] = ()
 
 
 class Condition(ApiObject, frozen=True):

@@ -119,7 +119,7 @@ class Process:
         self._announcer = Announcer(self._recorder)
         self._budget = Budget(_limits(config.budget))
         reports = Reports(self._stood_down, self._leaving, self._budget.forget, self._announcer.deaf)
-        self._fleet = Fleet(reports, time.monotonic)
+        self._fleet = Fleet(reports, time.monotonic, scope=config.scope)
         self._workloads = Workloads(self._fleet, config, self._announcer)
         self._writer = Writer(client, self._fleet, self._budget, self._metrics, leadership.may_write)
         poller = Poller(self._workloads, sources, config, self._metrics, self._announcer, client.timing)

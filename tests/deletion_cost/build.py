@@ -15,6 +15,7 @@ from deletion_cost.fleet import Fleet, Member, Reports
 from deletion_cost.ownership import OURS, StandDown
 from deletion_cost.pod_objects import Pod, ReplicaSet
 from deletion_cost.scale_down import HorizontalPodAutoscaler
+from deletion_cost.scope import Scope
 from kube_client.changes import Added, Deleted, Modified
 
 VERSIONS = itertools.count(1)
@@ -72,11 +73,11 @@ class Told:
 class Cluster:
     """A fleet with a clock of the test's, fed as the watches would."""
 
-    def __init__(self, judging: bool = True) -> None:
+    def __init__(self, judging: bool = True, scope: Scope = "annotated") -> None:
         self.now = 1000.0
         self.told = Told()
         reports = Reports(self._stood_down, self._leaving, self.told.gone.append, self._deaf)
-        self.fleet = Fleet(reports, lambda: self.now, judging)
+        self.fleet = Fleet(reports, lambda: self.now, judging, scope)
         self._pods: dict[str, Pod] = {}
 
     def add(self, *found: Pod | ReplicaSet) -> None:
