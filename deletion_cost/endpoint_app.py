@@ -17,7 +17,7 @@ from deletion_cost.sample import Sample
 from deletion_cost.tracker import PATH, ConnectionTracker
 
 if TYPE_CHECKING:
-    from http.server import HTTPServer
+    from http.server import BaseHTTPRequestHandler, HTTPServer
 
 METHODS = ("GET", "HEAD")
 _log = logging.getLogger("deletion_cost")
@@ -97,8 +97,8 @@ class EndpointServer:
         self._leadership.release()
 
 
-def _server(tracker: ConnectionTracker, host: str, port: int) -> "HTTPServer":
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+def _handler(tracker: ConnectionTracker) -> "type[BaseHTTPRequestHandler]":
+    from http.server import BaseHTTPRequestHandler
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -120,6 +120,12 @@ def _server(tracker: ConnectionTracker, host: str, port: int) -> "HTTPServer":
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing: it is asked every few seconds."""
 
+    return Handler
+
+
+def _server(tracker: ConnectionTracker, host: str, port: int) -> "HTTPServer":
+    from http.server import ThreadingHTTPServer
+
     class Server(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
@@ -130,7 +136,7 @@ def _server(tracker: ConnectionTracker, host: str, port: int) -> "HTTPServer":
 
     # Bound here: the class itself would look its own name up, which may take seconds in a pod.
     listening = _listen(host, port)
-    server = Server((host, port), Handler, bind_and_activate=False)
+    server = Server((host, port), _handler(tracker), bind_and_activate=False)
     server.socket.close()
     server.socket, server.server_address = listening, listening.getsockname()
     return server
