@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from cluster_model import objects
 from cluster_model.pod import PendingPod
-from tests.oracle import Said, View, tolerates
+from tests.oracle_nodes import tolerates
+from tests.oracle_view import Said, View
 
 SPOT_MARKS = (
     "karpenter.sh/capacity-type=spot",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests import build, oracle
+from tests import build, oracle_state
 from tests.build import GPU, node, pod
 
 
@@ -88,4 +88,4 @@ def test_an_empty_cluster_is_a_snapshot_too() -> None:
     state = build.state()
 
     assert len(state.snapshot()) == 0
-    oracle.check(state)
+    oracle_state.check(state)

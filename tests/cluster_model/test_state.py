@@ -8,7 +8,7 @@ from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.verdict import Event
-from tests import build, oracle
+from tests import build, oracle_state
 from tests.build import GPU, node, pod
 
 ADDED, DELETED, SHRUNK = Event.ASSIGNED_POD_ADD, Event.ASSIGNED_POD_DELETE, Event.ASSIGNED_POD_SCALE_DOWN
@@ -19,7 +19,7 @@ def state() -> Iterator[ClusterState]:
     """A cluster of nodes a and b; on teardown every column is added up anew and compared."""
     cluster = build.state(node("a"), node("b"))
     yield cluster
-    oracle.check(cluster)
+    oracle_state.check(cluster)
 
 
 def gpus(state: ClusterState, name: str = "a") -> int:

@@ -8,7 +8,7 @@ from cluster_model import objects
 from cluster_model.pod import PendingPod
 from cluster_model.state import ClusterState
 from cluster_model.verdict import Event
-from tests import build, generate, oracle
+from tests import build, generate, oracle_state
 from tests.unhurried import UNHURRIED
 
 UIDS = tuple(f"uid-{index}" for index in range(4))
@@ -93,7 +93,7 @@ class Ledger(RuleBasedStateMachine):
     @invariant()
     def columns_are_what_nodes_and_pods_add_up_to(self) -> None:
         assert set(self.state.snapshot().names) == set(self.nodes)
-        oracle.check(self.state)
+        oracle_state.check(self.state)
 
     def model_forgets(self, uid: str) -> None:
         self.where.pop(uid, None)

@@ -9,7 +9,7 @@ from cluster_model.state import ClusterState
 from scheduler_plugins import registry, reuse
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Profile
-from tests import build, generate, generate_terms, oracle, oracle_capacity
+from tests import build, generate, generate_terms, oracle_capacity, oracle_view
 from tests.generate_source import Source
 from tests.unhurried import UNHURRIED
 
@@ -72,7 +72,7 @@ def cluster(source: Source) -> ClusterState:
 
 def compare(found: ClusterState, asking: PendingPod, profile: Profile = PROFILE) -> Decision:
     """Decide, assert that every node's reasons and scores are the twins', and return the decision."""
-    decision, views = decide(asking, found.snapshot(), profile), oracle.views(found)
+    decision, views = decide(asking, found.snapshot(), profile), oracle_view.views(found)
     wrong = {view.name: rejects(asking, view) for view in views}
     fitting = [name for name in decision.snapshot.names if not wrong[name]]
     assert {name: told(decision, name) for name in decision.snapshot.names} == wrong
@@ -84,11 +84,11 @@ def compare(found: ClusterState, asking: PendingPod, profile: Profile = PROFILE)
     return decision
 
 
-def rejects(asking: PendingPod, view: oracle.View) -> list[oracle.Said]:
+def rejects(asking: PendingPod, view: oracle_view.View) -> list[oracle_view.Said]:
     return oracle_capacity.spot_rejects(asking, view, MORE) or oracle_capacity.too_many_pods(view)
 
 
-def scored(asking: PendingPod, views: list[oracle.View], fitting: list[str]) -> dict[str, dict[str, int] | None]:
+def scored(asking: PendingPod, views: list[oracle_view.View], fitting: list[str]) -> dict[str, dict[str, int] | None]:
     chosen = [view for view in views if view.name in fitting]
     spot = {view.name: oracle_capacity.spot_score(asking, view, MORE) for view in chosen}
     return {
@@ -98,7 +98,7 @@ def scored(asking: PendingPod, views: list[oracle.View], fitting: list[str]) -> 
     }
 
 
-def told(decision: Decision, name: str) -> list[oracle.Said]:
+def told(decision: Decision, name: str) -> list[oracle_view.Said]:
     rejection = decision.rejection(name)
     return [] if rejection is None else [(one.text, one.preemption_may_help) for one in rejection.reasons]
 

@@ -12,7 +12,7 @@ from cluster_model.state import ClusterState
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Profile, Rejection
-from tests import generate, oracle
+from tests import generate, oracle, oracle_state, oracle_view
 from tests.unhurried import UNHURRIED
 
 SEEDS_A_TEST = 250
@@ -23,7 +23,7 @@ def compare(
     cluster: ClusterState, pod: PendingPod, settings: oracle.Settings, change: Change = lambda profile: profile
 ) -> Decision:
     """Decide in both ways, assert that they agree, and return the decision."""
-    expected = oracle.decide(pod, oracle.views(cluster), settings)
+    expected = oracle.decide(pod, oracle_view.views(cluster), settings)
     decision = decide(pod, cluster.snapshot(), change(registry.profile(args=settings.as_args())))
     fitting = [decision.snapshot.names[row] for row in decision.rows]
     assert ({} if decision.refused else reasons(decision)) == expected.reasons
@@ -38,12 +38,12 @@ def compare(
     return decision
 
 
-def reasons(decision: Decision) -> dict[str, tuple[str, list[oracle.Said]]]:
+def reasons(decision: Decision) -> dict[str, tuple[str, list[oracle_view.Said]]]:
     found = ((name, decision.rejection(name)) for name in decision.snapshot.names)
     return {name: (rejection.plugin, told(rejection)) for name, rejection in found if rejection is not None}
 
 
-def told(rejection: Rejection) -> list[oracle.Said]:
+def told(rejection: Rejection) -> list[oracle_view.Said]:
     return [(reason.text, reason.preemption_may_help) for reason in rejection.reasons]
 
 
@@ -118,4 +118,4 @@ def test_decisions_stay_equal_while_the_cluster_fills_and_nodes_change(seed: int
             cluster.assume(pod, decision.node)
         if source.seldom():
             cluster.set_node(generate.node(source, source.of(generate.NODE_NAMES)))
-    oracle.check(cluster)
+    oracle_state.check(cluster)

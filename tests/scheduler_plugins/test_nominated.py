@@ -13,7 +13,7 @@ from scheduler_plugins import nominated, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Profile, Sampling
 from scheduler_plugins.preemption import preempt
-from tests import build, generate, oracle
+from tests import build, generate, oracle_view
 from tests.build import stored
 from tests.build_storage import claim, using, volume
 from tests.generate_source import Source
@@ -55,7 +55,7 @@ def compare(source: Source) -> bool:
 
 def without_skipped(pod: PendingPod, state: ClusterState) -> Profile:
     """kube-scheduler does not come back to a plugin that had nothing to say of the cluster as it is."""
-    places = [view.place for view in oracle.views(state)]
+    places = [view.place for view in oracle_view.views(state)]
     if not Affinity(pod, places, AROUND, {}).skips():
         return PROFILE
     return replace(PROFILE, filters=tuple(one for one in PROFILE.filters if one.name != "InterPodAffinity"))

@@ -12,7 +12,7 @@ from cluster_model.snapshot import Snapshot
 from cluster_model.verdict import Reason
 from scheduler_plugins import registry
 from scheduler_plugins.framework import Filter, Profile, Scorer, Scores, Verdict
-from tests import generate, oracle, oracle_capacity
+from tests import generate, oracle_capacity, oracle_gpus, oracle_images, oracle_nodes, oracle_resources
 from tests.generate_source import Source
 from tests.oracle_affinity import Affinity
 from tests.oracle_spread import Spread
@@ -64,24 +64,24 @@ class Twins:
 
 
 TWINS = {
-    "NodeName": Twins(DECISIONS, oracle.node_name),
-    "NodeUnschedulable": Twins(DECISIONS, oracle.node_unschedulable),
-    "TaintToleration": Twins(DECISIONS, oracle.taint_toleration, oracle.soft_taints),
-    "NodeAffinity": Twins(DECISIONS, oracle.node_affinity, oracle.preferred_weight),
-    "NodePorts": Twins(DECISIONS, oracle.node_ports),
-    "GPUScheduler": Twins(DECISIONS, oracle.gpu_scheduler, oracle.gpu_memory_score),
-    "GPUTopologyPlugin": Twins(DECISIONS, oracle.gpu_topology, oracle.gpu_topology_score),
-    "NodeResourcesFit": Twins(DECISIONS, oracle.node_resources_fit, oracle.fit_score),
+    "NodeName": Twins(DECISIONS, oracle_nodes.node_name),
+    "NodeUnschedulable": Twins(DECISIONS, oracle_nodes.node_unschedulable),
+    "TaintToleration": Twins(DECISIONS, oracle_nodes.taint_toleration, oracle_nodes.soft_taints),
+    "NodeAffinity": Twins(DECISIONS, oracle_nodes.node_affinity, oracle_nodes.preferred_weight),
+    "NodePorts": Twins(DECISIONS, oracle_resources.node_ports),
+    "GPUScheduler": Twins(DECISIONS, oracle_gpus.gpu_scheduler, oracle_gpus.gpu_memory_score),
+    "GPUTopologyPlugin": Twins(DECISIONS, oracle_gpus.gpu_topology, oracle_gpus.gpu_topology_score),
+    "NodeResourcesFit": Twins(DECISIONS, oracle_resources.node_resources_fit, oracle_resources.fit_score),
     "VolumeRestrictions": Twins(VOLUMES, Volumes.restricted),
     "NodeVolumeLimits": Twins(VOLUMES, Volumes.limited),
     "VolumeBinding": Twins(VOLUMES, Volumes.bound_rejects, Volumes.bound_scores),
     "VolumeZone": Twins(VOLUMES, Volumes.zoned),
     "PodTopologySpread": Twins(DECISIONS, Spread.rejects, Spread.scores),
     "InterPodAffinity": Twins(DECISIONS, Affinity.rejects, Affinity.scores),
-    "NodeResourcesBalancedAllocation": Twins(DECISIONS, scorer=oracle.balanced_score),
-    "ImageLocality": Twins(DECISIONS, scorer=oracle.image_score),
+    "NodeResourcesBalancedAllocation": Twins(DECISIONS, scorer=oracle_resources.balanced_score),
+    "ImageLocality": Twins(DECISIONS, scorer=oracle_images.image_score),
     "DefaultPreemption": Twins(PREEMPTION, post_filter=preemption.twin),
-    "NodeDeclaredFeatures": Twins(DECISIONS, oracle.node_declared_features),
+    "NodeDeclaredFeatures": Twins(DECISIONS, oracle_nodes.node_declared_features),
     "SpotScheduler": Twins(CAPACITY, oracle_capacity.spot_rejects, oracle_capacity.spot_score),
     "AZScheduler": Twins(CAPACITY, scorer=oracle_capacity.zone_scores),
     "NodeLessPods": Twins(CAPACITY, oracle_capacity.too_many_pods, oracle_capacity.less_pods_score),

@@ -11,7 +11,7 @@ from cluster_model.state import ClusterState
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Profile
-from tests import build, generate, generate_volumes, oracle, oracle_volumes
+from tests import build, generate, generate_volumes, oracle, oracle_view, oracle_volumes
 from tests.generate_source import Source
 
 PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
@@ -47,7 +47,7 @@ def compare(
     args = {"VolumeBinding": {"shape": points}}
     profile = change(registry.profile("s", PLUGINS, (("VolumeBinding", 1),), args))
     decision = decide(wanted, state.snapshot(), profile)
-    views = oracle.views(state)
+    views = oracle_view.views(state)
     twins = oracle.volumes(wanted, views)
     twins.shape = shape
     if views and twins.refusals():
@@ -63,7 +63,7 @@ def compare(
     return decision
 
 
-def first_rejection(twins: oracle_volumes.Volumes, view: oracle.View) -> tuple[str, list[oracle.Said]] | None:
+def first_rejection(twins: oracle_volumes.Volumes, view: oracle_view.View) -> tuple[str, list[oracle_view.Said]] | None:
     for name, judge in oracle_volumes.judges(twins).items():
         said = judge.rejects(view.place)
         if said:
@@ -71,7 +71,7 @@ def first_rejection(twins: oracle_volumes.Volumes, view: oracle.View) -> tuple[s
     return None
 
 
-def rejection(decision: Decision, node: str) -> tuple[str, list[oracle.Said]] | None:
+def rejection(decision: Decision, node: str) -> tuple[str, list[oracle_view.Said]] | None:
     found = decision.rejection(node)
     if found is None:
         return None
