@@ -77,6 +77,12 @@ class Budget:
     def __len__(self) -> int:
         return sum(map(len, self._pending.values()))
 
+    def longest_wait_seconds(self, now: float) -> float:
+        """Say for how long a value that matters could have been written but for the budget; refinements may wait."""
+        waiting = ((uid, one) for pending in self._pending.values() for uid, one in pending.items())
+        due = (self._due_at(uid, one) for uid, one in waiting if one.wanted.urgency != Urgency.REFINE)
+        return max(0.0, now - min(due, default=now))
+
     def offer(self, group: str, wanted: Iterable[Wanted], now: float, delays: Mapping[str, float]) -> None:
         """Take everything that is wanted for a group of pods; what was wanted before and is not now is dropped."""
         before, newest = self._pending.get(group, {}), {}
@@ -142,12 +148,13 @@ class Budget:
                 self.skipped.expired += 1
             for uid, one in waiting.items():
                 affordable = one.wanted.urgency != Urgency.REFINE or self._refining.tokens >= 1
-                if affordable and one.not_before <= now and self._rested(uid, now):
+                if affordable and self._due_at(uid, one) <= now:
                     yield one.wanted.urgency, one.not_before, group, uid
 
-    def _rested(self, uid: str, now: float) -> bool:
+    def _due_at(self, uid: str, one: _Pending) -> float:
+        """Say from when on a value may be written: not before its time, and when its pod has rested."""
         written = self._written_at.get(uid)
-        return written is None or now - written >= self.limits.min_interval_seconds
+        return one.not_before if written is None else max(one.not_before, written + self.limits.min_interval_seconds)
 
     def _recover(self, now: float) -> None:
         if self._refused_at is not None and now - self._refused_at >= RECOVERY_SECONDS:

@@ -41,6 +41,7 @@ def read(sources: Sources) -> Levels:
         frozen=Counter((one.namespace, one.name) for one in sources.poller.frozen.values()),
         suppressed=asdict(sources.budget.skipped) | asdict(sources.writer.suppressed),
         pending_writes=len(sources.budget),
+        longest_wait_seconds=sources.budget.longest_wait_seconds(sources.monotonic()),
         cold_too_long=_cold_too_long(sources, pods),
         invalid_policies=sources.workloads.invalid() if leads else 0,
         leader=leads,

@@ -13,7 +13,7 @@ RESULTS = ("written", "gone", "conflict", "invalid", "forbidden", "throttled", "
 POLL_BUCKETS = (0.1, 0.5, 1.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0)
 
 OfWorkload: TypeAlias = tuple[str, str]  # namespace, workload
-Values: TypeAlias = Iterable[tuple[Sequence[str], int]]
+Values: TypeAlias = Iterable[tuple[Sequence[str], float]]
 Family = TypeVar("Family", GaugeMetricFamily, CounterMetricFamily)
 
 
@@ -26,6 +26,7 @@ class Levels:
     frozen: Mapping[OfWorkload, int]
     suppressed: Mapping[str, int]  # by what held a write back
     pending_writes: int
+    longest_wait_seconds: float
     cold_too_long: int
     invalid_policies: int
     leader: bool
@@ -105,6 +106,8 @@ class _LevelCollector(Collector):
         yield _gauge("pod_cost", "The cost of each pod", ("namespace", "pod"), costs)
         yield _gauge("frozen_workloads", "Workloads whose load is not known", of_workload, frozen)
         yield _gauge("pending_writes", "Values that wait to be written", (), [((), levels.pending_writes)])
+        wait = "How long a value that matters has waited for the budget"
+        yield _gauge("longest_wait_seconds", wait, (), [((), levels.longest_wait_seconds)])
         yield _gauge("cold_too_long_pods", "Ready pods still marked as cold", (), [((), levels.cold_too_long)])
         yield _gauge("invalid_policies", "Workloads with a wrong annotation", (), [((), levels.invalid_policies)])
         yield _count("suppressed_writes", "Values that were not written", ("why",), _alone(levels.suppressed))

@@ -80,6 +80,19 @@ def test_a_value_that_no_plan_confirms_expires() -> None:
     assert (len(found), found.skipped.expired) == (0, 2)
 
 
+def test_how_long_the_budget_lets_a_value_wait_is_known() -> None:
+    """Neither the time before its moment counts, nor its pod's rest, nor a refinement's."""
+    found = budget(burst=1, writes_per_second=0.001, min_interval_seconds=30)
+    offer(found, 0, a=1)
+    found.take(0)
+    found.offer("rs", [Wanted("a", 2), Wanted("c", 1, Urgency.REFINE)], 1, {"a": 5})
+    assert [found.longest_wait_seconds(now) for now in (1, 30, 100)] == [0, 0, 70]
+    found.offer("rs", [Wanted("a", 3), Wanted("b", 1)], 100, {"b": 60})
+    assert found.longest_wait_seconds(180) == 150
+    found.clear()
+    assert found.longest_wait_seconds(180) == 0
+
+
 def test_a_delay_of_a_first_value_is_kept_when_it_is_wanted_again() -> None:
     found = budget()
     found.offer("rs", [Wanted("a", 1)], 0, {"a": 60})
