@@ -13,8 +13,9 @@ from tests import oracle_gpus, oracle_images, oracle_nodes, oracle_resources
 from tests.oracle_affinity import Affinity
 from tests.oracle_labels import AROUND
 from tests.oracle_spread import Spread
+from tests.oracle_storage import NOTHING_TOLD
 from tests.oracle_view import Said, View
-from tests.oracle_volumes import NOTHING_TOLD, Judge, Volumes, judges
+from tests.oracle_volumes import Judge, Volumes, judges
 
 FILTERS: dict[str, Callable[[PendingPod, View], list[Said]]] = {
     "NodeName": oracle_nodes.node_name,

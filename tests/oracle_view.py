@@ -9,7 +9,7 @@ from cluster_model.pod import PendingPod
 from cluster_model.request import PodRequest
 from cluster_model.state import ClusterState
 from tests.oracle_labels import Place
-from tests.oracle_volumes import NOTHING_TOLD, Told
+from tests.oracle_storage import NOTHING_TOLD, Told
 
 Said: TypeAlias = tuple[str, bool]  # reason, whether evicting pods could help
 

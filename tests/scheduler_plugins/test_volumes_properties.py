@@ -11,7 +11,7 @@ from cluster_model.state import ClusterState
 from scheduler_plugins import explain, registry
 from scheduler_plugins.decide import decide
 from scheduler_plugins.framework import Decision, Profile
-from tests import build, generate, generate_volumes, oracle, oracle_view, oracle_volumes
+from tests import build, generate, generate_volumes, oracle, oracle_binding, oracle_view, oracle_volumes
 from tests.generate_source import Source
 
 PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
@@ -111,9 +111,9 @@ def test_the_many_clusters_give_every_reason_and_tell_nodes_apart() -> None:
         oracle_volumes.IN_USE,
         oracle_volumes.TOO_MANY,
         oracle_volumes.ELSEWHERE,
-        oracle_volumes.CONFLICT,
-        oracle_volumes.UNMATCHED,
-        oracle_volumes.FULL,
+        oracle_binding.CONFLICT,
+        oracle_binding.UNMATCHED,
+        oracle_binding.FULL,
         "csi.example.com CSI driver is not installed on the node",
         "pod has unbound immediate PersistentVolumeClaims",
     }
