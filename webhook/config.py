@@ -68,7 +68,7 @@ class Config:
     """Everything that can be set; the defaults are what the base manifests run with."""
 
     scheduler_name: Text = "gpu-scheduler"
-    # null: the webhook writes no deletion cost.
+    # null: the webhook writes no deletion cost. The deletion-cost controller takes -100 to -50 for cold.
     initial_deletion_cost: Int32 | None = -50
     # annotated: pods with a GPU annotation; gpu: every pod that asks for a GPU.
     scope: Literal["annotated", "gpu"] = "annotated"
