@@ -84,20 +84,12 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
     reading = gpu_annotations.read(annotations, demand, rules, f"{prefix}metadata")
     costs = deletion_cost.problems(annotations, f"{prefix}metadata")
     capacity, wrong_capacity = capacity_type.read(annotations, f"{prefix}metadata")
-    gpu = GpuRequest(
-        units=demand.gpus,
-        models=reading.models,
-        memory_mib=reading.memory_mib,
-        fraction=reading.fraction,
-        asks=demand.asks_for_gpu or FRACTION in annotations,
-        annotated=reading.annotated,
-    )
     return PodRequest(
         resources=MappingProxyType(resources),
         nonzero_milli_cpu=total.nonzero_milli_cpu,
         nonzero_memory_bytes=total.nonzero_memory_bytes,
         scored=MappingProxyType(effective.in_units(total.by_containers)),
-        gpu=gpu,
+        gpu=_gpu(demand, reading, FRACTION in annotations),
         host_ports=frozenset(_host_ports(pod.spec)),
         terms=pod_terms.read(pod),
         volumes=pod_volumes.read(pod),
@@ -105,6 +97,17 @@ def parse(pod: objects.Pod, rules: Rules = DEFAULT_RULES, at: str = "") -> PodRe
         problems=total.problems + reading.problems + costs + wrong_capacity,
         unsupported=tuple(_unsupported(pod, prefix)),
         warnings=reading.warnings,
+    )
+
+
+def _gpu(demand: Demand, reading: gpu_annotations.Reading, asks_for_share: bool) -> GpuRequest:
+    return GpuRequest(
+        units=demand.gpus,
+        models=reading.models,
+        memory_mib=reading.memory_mib,
+        fraction=reading.fraction,
+        asks=demand.asks_for_gpu or asks_for_share,
+        annotated=reading.annotated,
     )
 
 

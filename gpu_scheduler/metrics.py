@@ -57,11 +57,7 @@ class Metrics:
         )
         self._after_flush = self._counter("pod_scheduled_after_flush", "Bound pods that no event had woken in time")
         self._tries = self._histogram("pod_scheduling_attempts", "Attempts until a pod was bound", ATTEMPT_BUCKETS)
-        sli = self._histogram(
-            "pod_scheduling_sli_duration_seconds", "From first active to bound", SLI_BUCKETS, "attempts"
-        )
-        labels = [*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+"]
-        self._sli = [sli.labels(label) for label in labels]
+        self._sli = self._by_attempts()
         self._preemptions = self._counter("preemption_attempts", "Pods without a node that looked for room to be made")
         self._victims = self._histogram("preemption_victims", "Pods chosen to make room for one", VICTIM_BUCKETS)
         self._incoming = self._counter("queue_incoming_pods", "Pods that entered a queue", "queue", "event")
@@ -72,12 +68,13 @@ class Metrics:
         self._entered: dict[tuple[str, str], tuple[Counter, ...]] = {}
         self._counter("volume_binder_cache_requests", "Never counted, as in kube-scheduler today", "operation")
         ProcessCollector(registry=self.registry)
-        self._unreadable_facts = Counter(
-            "gpu_scheduler_unreadable_node_facts",
-            "Facts of a node that could not be read and count as unknown",
-            ["label"],
-            registry=self.registry,
+        self._unreadable_facts = _unreadable_facts(self.registry)
+
+    def _by_attempts(self) -> list[Histogram]:
+        found = self._histogram(
+            "pod_scheduling_sli_duration_seconds", "From first active to bound", SLI_BUCKETS, "attempts"
         )
+        return [found.labels(label) for label in (*map(str, range(1, MOST_ATTEMPTS)), f"{MOST_ATTEMPTS}+")]
 
     def observe_levels(self, read: Callable[[], Levels], lease_name: str) -> None:
         """Add the gauges, which ask for their values at each scrape."""
@@ -144,6 +141,11 @@ class _WithoutCreated(Collector):
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith(CREATED)]
             yield family
+
+
+def _unreadable_facts(registry: CollectorRegistry) -> Counter:
+    said = "Facts of a node that could not be read and count as unknown"
+    return Counter("gpu_scheduler_unreadable_node_facts", said, ["label"], registry=registry)
 
 
 class _LevelCollector(Collector):
