@@ -193,9 +193,9 @@ class Scheduler:
 
     async def _wind_up(self, grace_seconds: float) -> None:
         """Let what was begun end while the Lease is still ours: nothing may be written any more after that."""
-        if not await self._binder.drain(grace_seconds):
+        answered, _ = await asyncio.gather(self._binder.drain(grace_seconds), self._preemptor.drain(grace_seconds))
+        if not answered:
             log.warning("bindings unanswered count=%d", len(self._binder))
-        await self._preemptor.drain(grace_seconds / 4)
         await self._reports.drain(grace_seconds / 4)
 
     def _live(self) -> dict[str, server.Check]:

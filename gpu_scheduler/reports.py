@@ -72,10 +72,12 @@ class Reports:
 
     async def drain(self, timeout_seconds: float) -> None:
         """Let what is on its way arrive, at most so long."""
-        patches = set(self._patches.values())
-        if patches:
-            await asyncio.wait(patches, timeout=timeout_seconds)
-        await asyncio.gather(*(recorder.drain(timeout_seconds) for recorder in self._recorders.values()))
+        events = (recorder.drain(timeout_seconds) for recorder in self._recorders.values())
+        await asyncio.gather(*events, self._drain_patches(timeout_seconds))
+
+    async def _drain_patches(self, timeout_seconds: float) -> None:
+        if self._patches:
+            await asyncio.wait(set(self._patches.values()), timeout=timeout_seconds)
 
     def _record(self, pod: objects.Pod, words: event_bodies.Words) -> None:
         self._recorders[pod.spec.scheduler_name].record(pod, words)
