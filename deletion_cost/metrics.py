@@ -45,7 +45,8 @@ class Metrics:
         self._stand_downs = self._counter("stand_downs", "Pods left to another writer of the cost", "why")
         self._dropped = self._counter("samples_dropped", "Answers of pods that were not usable", "source", "why")
         self._failed = self._counter("source_errors", "Questions about many pods that failed", "source", "why")
-        self._busy = self._counter("busy_pods_deleted", "Pods deleted with work at hand", "namespace", "workload")
+        labels = ("namespace", "workload", "occasion")
+        self._busy = self._counter("busy_pods_deleted", "Pods deleted with work at hand", *labels)
         self._polls = Histogram(
             f"{PREFIX}poll_duration_seconds",
             "Reading all pods of a source once",
@@ -66,9 +67,9 @@ class Metrics:
         """Count a pod that is left to another writer."""
         self._stand_downs.labels(why).inc()
 
-    def busy_deleted(self, namespace: str, workload: str) -> None:
+    def busy_deleted(self, namespace: str, workload: str, occasion: str) -> None:
         """Count a pod that had work when it was deleted."""
-        self._busy.labels(namespace, workload).inc()
+        self._busy.labels(namespace, workload, occasion).inc()
 
     def polled(self, source: str, seconds: float) -> None:
         """Note how long reading all pods of a source took."""

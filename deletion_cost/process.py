@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster_model.controller_objects import Namespace
-from deletion_cost import levels, standings
+from deletion_cost import departures, levels, standings
 from deletion_cost.announcements import Announcer
 from deletion_cost.budget import Budget, Limits
 from deletion_cost.config import Budget as BudgetSettings
@@ -189,7 +189,10 @@ class Process:
         owner = standings.controller(member.pod.metadata)
         load = member.reading.load
         if owner is not None and self._fleet.judging and member.opted and load is not None and load.busy:
-            self._metrics.busy_deleted(member.pod.metadata.namespace, self._workloads.name(owner.uid))
+            meta, name = member.pod.metadata, self._workloads.name(owner.uid)
+            occasion = departures.occasion(self._fleet, member)
+            self._metrics.busy_deleted(meta.namespace, name, occasion)
+            log.info("busy pod deleted pod=%s/%s workload=%s occasion=%s", meta.namespace, meta.name, name, occasion)
 
 
 def _watches(client: Client, fleet: Fleet) -> dict[str, tuple[Reflector[Any], Watch[Any]]]:

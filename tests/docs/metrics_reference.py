@@ -97,7 +97,7 @@ def controller() -> list[Metric]:
     metrics.stood_down("foreign")
     metrics.dropped("endpoint", "timeout")
     metrics.failed("prometheus", "unreachable")
-    metrics.busy_deleted("?", "?")
+    metrics.busy_deleted("?", "?", "?")
     metrics.polled("endpoint", 0)
     levels = _one_of_each(ControllerLevels)
     metrics.observe_levels(lambda: levels, "gpu-scheduler-deletion-cost")

@@ -42,7 +42,8 @@ def test_args_of_nested_lists_are_found_with_their_rules() -> None:
 
 
 def test_comments_of_fields_are_read_from_the_source() -> None:
-    assert webhook_reference.comments(Config)["initial_deletion_cost"] == "null: the webhook writes no deletion cost."
+    said = "annotated: pods with a GPU annotation; gpu: every pod that asks for a GPU."
+    assert webhook_reference.comments(Config)["scope"] == said
     assert webhook_reference.comments(Server)["workers"] == ""
 
 
