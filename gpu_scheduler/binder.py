@@ -138,6 +138,8 @@ class Binder:
             if attempt.waiting is not None:
                 await self._permitted(attempt, attempt.waiting)
             await attempt.placement.pre_bind()
+            if attempt.queued.uid in self._recalled:  # by a plugin that does not let itself be cancelled
+                raise asyncio.CancelledError
         except Rejected as no:
             self.rejected(attempt, no)
         except PluginError as failure:
