@@ -133,6 +133,26 @@ def test_costs_go_where_a_pod_or_a_namespace_opts_out(running: Controller, pods:
     assert pods.events(names[0], "DeletionCostRemoved") == []
 
 
+def test_busy_pods_are_counted_by_the_occasion_of_their_end(running: Controller, pods: Workload) -> None:
+    """All are busy, so a scale-down takes two of them; later a person deletes one."""
+    pods.create("web", 5, mode="all")
+    for name in pods.start("web"):
+        pods.load(name, 3)
+    until(lambda: set(pods.costs("web").values()) == {"15"}, "costs")
+    path = f"/apis/apps/v1/namespaces/{pods.namespace}/replicasets/web"
+    pods.plane.api.patch(path, {"spec": {"replicas": 3}})
+    until(lambda: len(pods.pods("web")) == 3, "the scale-down")
+    pods.plane.api.delete(f"{pods.path}/{next(iter(pods.pods('web')))}")
+
+    found = {occasion: busy_deleted(pods, occasion) for occasion in ("scale_down", "other")}
+    until(lambda: [running.metric(found[one]) for one in found] == [2, 1], "the counts")
+
+
+def busy_deleted(pods: Workload, occasion: str) -> str:
+    labels = f'namespace="{pods.namespace}",occasion="{occasion}",workload="web"'
+    return f"gpu_scheduler_deletion_cost_busy_pods_deleted_total{{{labels}}}"
+
+
 def test_somebodys_policy_against_changes_of_one_pod_holds_up_no_other(running: Controller, pods: Workload) -> None:
     pods.create("web", 3, victims="3")
     frozen, *others = pods.pods("web")
