@@ -1,7 +1,6 @@
 """Users' plugins after the decision: in order, with what each answer means for the pod, its place and its words."""
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -287,18 +286,3 @@ def test_each_profile_has_a_plugin_of_its_own() -> None:
 
     assert made["a"].users["All"] is not made["b"].users["All"]
     assert made["c"].users == {}
-
-
-def test_a_plugin_that_goes_on_when_its_pod_is_recalled_gets_no_place_for_it() -> None:
-    class Stubborn:
-        async def wait(self) -> None:
-            with suppress(asyncio.CancelledError):
-                await asyncio.sleep(60)
-
-    async def test(world: Plugged) -> None:
-        await attempt(world, gate=Stubborn())
-        assert world.binder.recall("uid-p")
-        await world.settle()
-        assert (world.bindings.sent, plugin(world).calls[-1]) == ([], "unreserve")
-
-    with_plugins(test, All)

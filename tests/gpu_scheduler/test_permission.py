@@ -265,33 +265,3 @@ def test_a_pod_on_its_way_holds_its_room_once_though_its_status_names_the_node()
         assert world.used("n") == 3
 
     with_plugins(test, All)
-
-
-def test_only_what_is_not_being_bound_yet_can_be_recalled() -> None:
-    async def test(world: Plugged) -> None:
-        assert not world.binder.recall("uid-stranger")
-        gate = asyncio.Event()
-        await attempt(world, gate=gate)
-        gate.set()
-        await asyncio.sleep(0)
-        await world.settle()
-        assert not world.binder.recall("uid-p")
-        assert world.bindings.sent == [("p", "n")]
-
-    with_plugins(test, All)
-
-
-def test_a_recalled_pod_can_be_stopped_like_any_other_in_its_next_attempt() -> None:
-    async def test(world: Plugged) -> None:
-        await attempt(world, gate=asyncio.Event())
-        assert world.binder.recall("uid-p")
-        await world.settle()
-        assert len(notes(world)) == 1
-        world.clock.move(60)
-        world.cycle.step()
-        await world.settle()
-        assert await world.binder.drain(1)
-        assert len(notes(world)) == 1, "a stop is not the pod's fault"
-        assert_given_back(world)
-
-    with_plugins(test, All)
