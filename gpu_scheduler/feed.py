@@ -129,9 +129,10 @@ class Feed:
             self._state.nominations.set(self._read(pod), pod.status.nominated_node_name)
 
     def _give_up_room(self, pod: objects.Pod, old: objects.Pod, began: float) -> None:
-        """Tell those whom it may help that a pod waits for another node now, or for none."""
-        before, waits = old.status.nominated_node_name, not pod.spec.node_name and pod.status.phase not in TERMINAL
-        if waits and before and before != pod.status.nominated_node_name:
+        """Tell those whom it may help that a pod waits for another node now, for none, or has come to another."""
+        before, now = old.status.nominated_node_name, pod.spec.node_name or pod.status.nominated_node_name
+        waited = not old.spec.node_name and pod.status.phase not in TERMINAL
+        if waited and before and before != now:
             self._tell_of_room(self._read(old), before, began)
 
     def _tell_of_room(self, pod: PendingPod, node: str, began: float) -> None:

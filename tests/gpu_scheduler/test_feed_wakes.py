@@ -53,6 +53,20 @@ def test_a_nomination_that_ends_wakes_those_who_are_no_more_important(world: Wor
     assert sorted(waiting(world)) == ["equal", "weak"]
 
 
+@pytest.mark.parametrize(("node", "woken"), [("n", []), ("m", ["waits"])])
+def test_a_nominated_pod_that_comes_to_another_node_leaves_room_where_it_waited(
+    world: World, node: str, woken: list[str]
+) -> None:
+    fill(world)
+    asyncio.run(rejected(world, "waits"))
+    asyncio.run(stepped(world))
+    before = nominated("there", "n", scheduler="another", priority=3)
+    world.feed.pod(Added(before))
+    world.feed.pod(Modified(pod("there", gpu=8, node=node, scheduler="another", priority=3, version="2"), before))
+
+    assert waiting(world) == woken
+
+
 @pytest.mark.parametrize(("priority", "woken"), [(2, []), (3, ["waits"]), (4, ["waits"])])
 def test_a_nominated_pod_that_goes_leaves_room_to_those_who_are_no_more_important(
     world: World, priority: int, woken: list[str]
