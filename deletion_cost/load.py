@@ -38,9 +38,9 @@ class Weights:
     usage: Weight = 100
     cap: Annotated[int, msgspec.Meta(ge=100, le=1000)] = bands.CAP
 
-    def lowest_busy(self, measure: Measure) -> int:
-        """Return what a pod with work has at least."""
-        return max(1, _rounded(self.connection if measure == "connections" else self.active_request))
+    def lowest_busy(self) -> int:
+        """Return what a pod with work has at least, whichever way it tells it: pods are compared with one another."""
+        return max(1, _rounded(min((one for one in (self.active_request, self.connection) if one > 0), default=0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def of(sample: Sample, served_recently: bool, measure: Measure, weights: Weights
     if units is None:
         return _by_usage(sample, weights)
     learned = _learned(sample, weights) if served_recently else 0.0
-    least = weights.lowest_busy(measured)
+    least = weights.lowest_busy()
     if units <= 0:
         most = weights.cache_hit_rate + max(weights.fast_response, weights.medium_response)
         return Load(math.ceil((least - 1) * min(learned / most, 1.0)) if most else 0, False)
@@ -73,9 +73,9 @@ def of(sample: Sample, served_recently: bool, measure: Measure, weights: Weights
 
 
 def _work(sample: Sample, measure: Measure) -> tuple[float | None, Measure]:
-    """Return the pod's work in the wished measure, or in the other where only that is told."""
+    """Return the pod's work in the wished measure, or in requests where it has no connections: they are work too."""
     requests, connections = sample.active_requests, sample.connections
-    if measure == "connections" and connections is not None:
+    if measure == "connections" and connections:
         return connections, "connections"
     if requests is not None:
         return requests, "requests"

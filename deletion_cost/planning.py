@@ -79,7 +79,7 @@ class Planner:
             return plan.without_load(map(_candidate, pods.warm))
         min_change = self.config.budget.min_change
         if workload.policy.mode == "all":
-            least_busy = self.config.load.lowest_busy(workload.policy.load)
+            least_busy = self.config.load.lowest_busy()
             return plan.everyone(map(_candidate, pods.warm), min_change, least_busy)
         count = Count(self.victims_of(workload), len(pods.cold))
         return plan.victims(self._in_order(workload, pods.warm, moment), count, min_change)

@@ -75,6 +75,22 @@ def test_a_pod_with_active_requests_never_ranks_below_one_without(
     assert (one.busy, other.busy) == (True, False)
 
 
+@given(COUNTS, st.none() | COUNTS, RATES, TIMES, st.none() | st.just(0.0), ANY_WEIGHTS)
+def test_nor_does_one_with_work_of_either_kind_where_connections_are_the_measure(
+    requests: float,
+    connections: float | None,
+    rate: float | None,
+    mean: float | None,
+    none: float | None,
+    weights: Weights,
+) -> None:
+    """Requests that come without a connection that counts are work too."""
+    busy = load.of(Sample(max(requests, 1e-6), connections), True, "connections", weights)
+    idle = load.of(Sample(none, 0.0, rate, mean), True, "connections", weights)
+    assert busy.points > idle.points
+    assert (busy.busy, idle.busy) == (True, False)
+
+
 @given(st.none() | COUNTS, st.none() | COUNTS, RATES, TIMES, st.none() | COUNTS, st.booleans(), ANY_WEIGHTS)
 def test_points_are_always_a_cost_that_may_be_written(
     requests: float | None,
