@@ -271,6 +271,7 @@ def unforeseen(failure: PluginError) -> BaseException | None:
 
 async def _cancel(tasks: "set[asyncio.Task[None]]") -> None:
     cancelled = list(tasks)
+    await asyncio.sleep(0)  # one that has not even begun could give nothing back
     for task in cancelled:
         task.cancel()
     await asyncio.gather(*cancelled, return_exceptions=True)
