@@ -86,6 +86,10 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.Captu
 
     assert [main.main(["config", "check", str(file)]) for file in (tmp_path / "none", binary)] == [2, 2]
     assert "not UTF-8 at byte 3" in capsys.readouterr().err
+    assert check(binary, capsys) == (
+        2,
+        {"valid": False, "errors": ["not UTF-8 at byte 3"], "profiles": [], "unknown_plugins": []},
+    )
 
 
 def test_public_files_are_judged_as_the_schedulers_of_their_time_do(capsys: pytest.CaptureFixture[str]) -> None:
