@@ -1,8 +1,9 @@
 """Hints of the plugins that read a node's own object: its name, labels, taints and features."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
 from cluster_model import objects
+from cluster_model.label_selectors import Requirement
 from cluster_model.node_record import NodeRecord
 from cluster_model.objects import NodeSelector, NodeSelectorTerm, SelectorRequirement, Taint, Toleration
 from cluster_model.pod import PendingPod
@@ -87,25 +88,18 @@ def _term(term: NodeSelectorTerm, node: objects.Node) -> bool:
         return False
     labels = node.metadata.labels
     fields = {selectors.NODE_NAME: node.metadata.name}
-    return all(_met(one, labels.get(one.key)) for one in term.match_expressions) and all(
+    return all(_met(one, labels) for one in term.match_expressions) and all(
         (fields.get(one.key, "") in one.values) is (one.operator == "In") for one in term.match_fields
     )
 
 
-def _met(requirement: SelectorRequirement, value: str | None) -> bool:
-    match requirement.operator:
-        case "In":
-            return value is not None and value in requirement.values
-        case "NotIn":
-            return value is None or value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-    found, bound = selectors.integer(value), selectors.integer(requirement.values[0])
+def _met(one: SelectorRequirement, labels: Mapping[str, str]) -> bool:
+    if one.operator not in ("Gt", "Lt"):
+        return Requirement(one.key, one.operator, one.values).matches(labels)
+    found, bound = selectors.integer(labels.get(one.key)), selectors.integer(one.values[0])
     if found is None or bound is None:
         return False
-    return found > bound if requirement.operator == "Gt" else found < bound
+    return found > bound if one.operator == "Gt" else found < bound
 
 
 def _newly_tolerated(pod: PendingPod, old: NodeRecord | None, new: NodeRecord) -> Hint:
