@@ -298,6 +298,8 @@ def test_settings_are_what_the_programs_read() -> None:
     plain = webhook_config.read(file("base/webhook/webhook.yaml"))
 
     assert (plain.scope, wide) == ("annotated", dataclasses.replace(plain, scope="gpu"))
+    keeping = deletion_cost_config.read(data["gpu-scheduler-deletion-cost-config"]["config.yaml"])
+    assert keeping == deletion_cost_config.Config(scope="gpu")  # as wide as the webhook, which gives first costs
     scheduler = scheduler_config.parse(data["gpu-scheduler-config"]["config.yaml"], profiles.KNOWN, "elsewhere")
     assert [profile.scheduler_name for profile in scheduler.profiles] == [plain.scheduler_name]
 
