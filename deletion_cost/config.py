@@ -46,6 +46,8 @@ class Budget:
     refinements_per_second: PerSecond = 0.2
     # A smaller difference is no reason to write.
     min_change: Points = 10
+    # In mode all a rise counts at once, a fall only after so many lower polls; that all work is done, at once.
+    fall_polls: Count = 3
     # Between two writes of one pod.
     min_interval_seconds: Wait = 30
     # A value that could not be written for so long is dropped.

@@ -88,7 +88,8 @@ class Poller:
 
     def _take(self, uid: str, one: Workload, listed: Iterable[Target], found: Mapping[str, Sample | None]) -> None:
         """Take the answers of one workload; more than half missing says more of the source than of the pods."""
-        formula = Formula(self.config.load, one.policy.load, self.config.missing.hold_polls)
+        missing, budget = self.config.missing, self.config.budget
+        formula = Formula(self.config.load, one.policy.load, missing.hold_polls, budget.fall_polls)
         now, counts = self.timing.monotonic(), defaultdict[str, int](int)
         for target in listed:
             member = self.workloads.fleet.member(uid, target.uid)

@@ -7,7 +7,6 @@ from deletion_cost.load import Load, Measure, Weights
 from deletion_cost.sample import Sample
 
 SMOOTHING = 0.25  # the share of the newest sample in the usual load
-FALL_SAMPLES = 3  # a load counts as fallen after so many lower samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +16,7 @@ class Formula:
     weights: Weights
     measure: Measure
     hold_polls: int
+    fall_polls: int = 3  # a load counts as fallen after so many lower samples
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Reading:
         found = load.of(sample, recently, formula.measure, formula.weights)
         first = self.load is None or self.misses > formula.hold_polls
         flips = self.load is None or self.load.busy != found.busy
-        self._recent = (found.points,) if flips else (*self._recent, found.points)[-FALL_SAMPLES:]
+        self._recent = (found.points,) if flips else (*self._recent, found.points)[-formula.fall_polls :]
         self.usual = found.points if first else self.usual + SMOOTHING * (found.points - self.usual)
         self.load, self.peak, self.misses = found, max(self._recent), 0
 

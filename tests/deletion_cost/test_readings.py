@@ -1,5 +1,7 @@
 """What is known of a pod over time: what holds, what counts as served, and what is usual."""
 
+from dataclasses import replace
+
 from deletion_cost.load import IDLE, Load, Weights
 from deletion_cost.readings import Formula, Reading
 from deletion_cost.sample import Sample
@@ -62,6 +64,13 @@ def test_the_peak_is_of_three_samples_and_ends_with_the_work() -> None:
     assert told(*requests(10, 4, 2)).peak == 50
     assert told(*requests(10, 4, 2, 3)).peak == 20
     assert told(*requests(10, 4, 0)).peak == 0
+
+
+def test_how_many_samples_a_fall_takes_is_a_setting() -> None:
+    reading, quick = Reading(), replace(FORMULA, fall_polls=1)
+    for number, sample in enumerate(requests(10, 4)):
+        reading.take(sample, number, quick)
+    assert reading.peak == 20
 
 
 def test_the_usual_load_follows_slowly() -> None:
