@@ -49,6 +49,7 @@ class Event(StrEnum):
     ATTACHMENT_DELETE = "storage.k8s.io/VolumeAttachmentDelete"
 
 
+EVENTS = frozenset(Event)
 OWN_UPDATES = frozenset(event for event in Event if event.startswith("TargetPod"))
 
 
@@ -58,6 +59,11 @@ class Reason:
 
     text: str
     cured_by: frozenset[Event]
+
+    def __post_init__(self) -> None:
+        # Users' plugins make reasons too, and the queue keeps pods by them.
+        if not (isinstance(self.text, str) and isinstance(self.cured_by, frozenset) and self.cured_by <= EVENTS):
+            raise TypeError(f"a Reason takes a text and a frozenset of Events, not {self.text!r}, {self.cured_by!r}")
 
     @property
     def preemption_may_help(self) -> bool:

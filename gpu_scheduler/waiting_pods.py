@@ -1,6 +1,7 @@
 """Pods that have a node and wait for plugins to let them take it. Knows who waits for whom, decides nothing."""
 
 import asyncio
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,11 @@ class Wait:
 
     timeout_seconds: float
     cured_by: frozenset[Event] = ANY_EVENT
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.timeout_seconds, int | float) or math.isnan(self.timeout_seconds):
+            raise TypeError(f"timeout_seconds must be a number of seconds, not {self.timeout_seconds!r}")
+        Reason("", self.cured_by)  # raises for what could cure nothing
 
 
 class Rejected(Exception):

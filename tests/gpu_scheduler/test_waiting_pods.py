@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -127,3 +128,17 @@ def test_a_pod_that_is_gone_waits_no_longer() -> None:
             await waiting.permission()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), "60", None])
+def test_a_wait_without_an_end_cannot_be_asked_for(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="timeout_seconds must be a number of seconds, not "):
+        Wait(wrong)
+
+
+@pytest.mark.parametrize("wrong", [{Event.NODE_ADD}, frozenset({"nonsense"}), None])
+def test_only_events_cure(wrong: Any) -> None:
+    """The queue keeps pods by them."""
+    for made in (lambda: Reason("no", wrong), lambda: Wait(60, wrong)):
+        with pytest.raises(TypeError, match="a Reason takes a text and a frozenset of Events"):
+            made()
