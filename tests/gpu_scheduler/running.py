@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -160,3 +161,15 @@ class Namespace:
     def wait_condition(self, name: str, reason: str) -> Json:
         waiting.until(lambda: self.condition(name).get("reason") == reason, f"condition {reason} of {name}")
         return self.condition(name)
+
+
+@contextmanager
+def own_namespace(plane: ControlPlane) -> Iterator[Namespace]:
+    """Make a namespace; its pods are gone in the end."""
+    name = f"t{time.time_ns()}"
+    plane.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    waiting.until(plane.api.probe(f"/api/v1/namespaces/{name}/serviceaccounts/default"), "the default ServiceAccount")
+    found = Namespace(plane, name)
+    yield found
+    plane.api.delete(f"/api/v1/namespaces/{name}/pods", {"gracePeriodSeconds": 0})
+    waiting.until(lambda: not found.pods(), "no pods")

@@ -14,7 +14,7 @@ from tests.control_plane import waiting
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
 from tests.gpu_scheduler.installed import documented, install
-from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, pod, scheduler
+from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, own_namespace, pod, scheduler
 
 pytestmark = pytest.mark.control_plane
 
@@ -124,13 +124,8 @@ def settings() -> dict[str, Any]:
 @pytest.fixture
 def pods(plane: ControlPlane) -> Iterator[Namespace]:
     """A namespace of its own; pods are gone before the next test."""
-    name = f"t{time.time_ns()}"
-    plane.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
-    waiting.until(plane.api.probe(f"/api/v1/namespaces/{name}/serviceaccounts/default"), "the default ServiceAccount")
-    found = Namespace(plane, name)
-    yield found
-    plane.api.delete(f"/api/v1/namespaces/{name}/pods", {"gracePeriodSeconds": 0})
-    waiting.until(lambda: not found.pods(), "no pods")
+    with own_namespace(plane) as found:
+        yield found
 
 
 def member(name: str, size: int, gpus: int = 1) -> Json:
@@ -164,6 +159,11 @@ def test_pods_of_no_group_take_no_notice(running: Scheduler, pods: Namespace) ->
     assert running.process.exit_code() is None
 
 
+def expected(pods: Namespace) -> list[str]:
+    """The members of which others are told where they will be."""
+    return [name for name, found in members(pods).items() if "nominatedNodeName" in found["status"]]
+
+
 def test_a_group_that_stays_incomplete_gives_its_places_back(running: Scheduler, pods: Namespace) -> None:
     pods.create(*(member(f"p{number}", size=4, gpus=8) for number in range(3)))
     time.sleep(1)
@@ -176,9 +176,8 @@ def test_a_group_that_stays_incomplete_gives_its_places_back(running: Scheduler,
         f"0/1 nodes are available: 1 rejected due to timeout after waiting {TIMEOUT_SECONDS}s at plugin Together."
     )
     waiting.until(lambda: pods.condition("p0").get("message") == timed_out, timed_out, 60)
-    freed = [name for name, found in members(pods).items() if "nominatedNodeName" not in found["status"]]
-    assert freed, "what was expected of a pod is taken back with its place"
     waiting.until(lambda: "late" in pods.places(), "the place of one that waited", 60)
+    waiting.until(lambda: len(expected(pods)) < 3, "what was expected of a pod to be taken back with its place")
     metrics = running.get("/metrics")[1]
     assert 'scheduler_permit_wait_duration_seconds_count{result="Unschedulable"}' in metrics
 

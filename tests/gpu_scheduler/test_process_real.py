@@ -9,7 +9,7 @@ import pytest
 
 from tests.control_plane import waiting
 from tests.control_plane.cluster import ControlPlane
-from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, labelled, pod, scheduler
+from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, labelled, own_namespace, pod, scheduler
 from tests.kube_client.relay import relay
 
 pytestmark = pytest.mark.control_plane
@@ -28,14 +28,8 @@ def plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def pods(plane: ControlPlane) -> Iterator[Namespace]:
     """A namespace that is empty again before the next test."""
-    name = f"t{time.time_ns()}"
-    plane.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
-    account = plane.api.probe(f"/api/v1/namespaces/{name}/serviceaccounts/default")
-    waiting.until(account, "the default ServiceAccount")
-    found = Namespace(plane, name)
-    yield found
-    plane.api.delete(f"/api/v1/namespaces/{name}/pods", {"gracePeriodSeconds": 0})
-    waiting.until(lambda: not found.pods(), "no pods")
+    with own_namespace(plane) as found:
+        yield found
 
 
 @pytest.fixture

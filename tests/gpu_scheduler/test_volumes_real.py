@@ -1,7 +1,6 @@
 """Pods with volumes on a real control plane: claims bind first, by its controller and a small provisioner."""
 
 import itertools
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from tests.control_plane import waiting
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
 from tests.gpu_scheduler.provisioner import NAME, SELECTED_NODE, ZONE, Provisioner
-from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, pod, scheduler
+from tests.gpu_scheduler.running import Namespace, Scheduler, gpu_nodes, own_namespace, pod, scheduler
 
 pytestmark = pytest.mark.control_plane
 
@@ -40,13 +39,8 @@ def provisioner(plane: ControlPlane) -> Iterator[Provisioner]:
 @pytest.fixture
 def pods(plane: ControlPlane) -> Iterator[Namespace]:
     """A namespace of its own; pods are gone before the next test."""
-    name = f"t{time.time_ns()}"
-    plane.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
-    waiting.until(plane.api.probe(f"/api/v1/namespaces/{name}/serviceaccounts/default"), "the default ServiceAccount")
-    found = Namespace(plane, name)
-    yield found
-    plane.api.delete(f"/api/v1/namespaces/{name}/pods", {"gracePeriodSeconds": 0})
-    waiting.until(lambda: not found.pods(), "no pods")
+    with own_namespace(plane) as found:
+        yield found
 
 
 @pytest.fixture
