@@ -26,13 +26,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         text = _content(args.file).decode("utf-8-sig")
     except OSError as error:
-        return _refuse(args, error.strerror or str(error))
+        return _unreadable(args, error.strerror or str(error))
     except UnicodeDecodeError as error:
-        return _refuse(args, f"not UTF-8 at byte {error.start}")
+        return _unreadable(args, f"not UTF-8 at byte {error.start}")
     try:
         found = discovery.discover()
     except BadRequest as clash:
-        return _refuse(args, str(clash))
+        return _refuse(args.file, str(clash))
     for name, why in found.broken.items():
         sys.stderr.write(f"gpu-scheduler config: plugin {name} cannot be imported: {why}\n")
     verdict = profiles.check(text, found)
@@ -62,9 +62,13 @@ def _text(file: str, verdict: Verdict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _refuse(args: argparse.Namespace, reason: str) -> int:
-    """Say what stands before any verdict; who reads JSON gets it as one."""
-    sys.stderr.write(f"gpu-scheduler config: {args.file}: {reason}\n")
+def _unreadable(args: argparse.Namespace, reason: str) -> int:
+    """Judge a file that cannot be read; who asked for JSON gets it."""
     if args.output == "json":
         sys.stdout.write(_json(Verdict((reason,))))
+    return _refuse(args.file, reason)
+
+
+def _refuse(file: str, reason: str) -> int:
+    sys.stderr.write(f"gpu-scheduler config: {file}: {reason}\n")
     return 2
