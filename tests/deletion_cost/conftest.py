@@ -9,6 +9,13 @@ from tests.control_plane.pod_endpoints import PodEndpoints
 from tests.deletion_cost.running import Workload
 
 
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A control plane without the kubelet of the other tests': here each test says which pods run, and where."""
+    with ControlPlane() as plane:
+        yield plane
+
+
 @pytest.fixture(scope="module")
 def endpoints() -> Iterator[PodEndpoints]:
     """One listener for the pods of all a module's workloads."""

@@ -249,7 +249,8 @@ def test_the_reporter_writes_its_own_pods_cost(installed: Installation, tmp_path
 
     with tracker.request(), tracker.request(), caplog.at_level(logging.INFO):
         assert report(where) < 40
-        assert report({**where, "POD_NAME": other}) == 86_400
+        # Refused; it asks again later, since a right may come after the pod.
+        assert 40 < report({**where, "POD_NAME": other}) < 80
 
     written = installed.plane.api.get(f"{PODS}/{own}")["metadata"]
     assert written["annotations"][COST] == "10"
