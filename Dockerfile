@@ -27,20 +27,20 @@ ENTRYPOINT ["gpu-scheduler"]
 
 FROM runtime AS webhook
 RUN --mount=type=bind,from=webhook-wheels,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links=/wheels 'gpu-scheduler[webhook]'
+    cd /wheels && pip install --no-cache-dir --no-index --find-links=. 'gpu-scheduler[webhook]'
 USER 65532:65532
 EXPOSE 8443 8080
 CMD ["webhook", "--config", "/etc/gpu-scheduler/webhook.yaml"]
 
 FROM runtime AS certs
 RUN --mount=type=bind,from=certs-wheels,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links=/wheels 'gpu-scheduler[certs]'
+    cd /wheels && pip install --no-cache-dir --no-index --find-links=. 'gpu-scheduler[certs]'
 USER 65532:65532
 CMD ["certs", "--help"]
 
 FROM runtime AS scheduler
 RUN --mount=type=bind,from=scheduler-wheels,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --no-index --find-links=/wheels 'gpu-scheduler[scheduler]'
+    cd /wheels && pip install --no-cache-dir --no-index --find-links=. 'gpu-scheduler[scheduler]'
 USER 65532:65532
 EXPOSE 10259
 CMD ["run", "--config", "/etc/gpu-scheduler/config.yaml"]
