@@ -1,14 +1,12 @@
 """The controller as a real process on a real control plane, and ReplicaSets of pods that answer for their load."""
 
 import itertools
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import urllib3
 import yaml
 
 from cluster_model.deletion_cost import ANNOTATION, SWITCH
@@ -16,7 +14,7 @@ from tests.control_plane import pods, waiting
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
 from tests.control_plane.pod_endpoints import PodEndpoints
-from tests.control_plane.processes import Process
+from tests.control_plane.program import Program
 
 NUMBERS = itertools.count()
 # Never twice: what a pod has told stays told at its address.
@@ -36,7 +34,7 @@ QUICK: Json = {
 }
 
 
-class Controller:
+class Controller(Program):
     """One process of `gpu-scheduler deletion-cost`."""
 
     def __init__(self, plane: ControlPlane, kubeconfig: Path | None = None, **settings: Any) -> None:
@@ -46,24 +44,7 @@ class Controller:
         binary = Path(sys.executable).with_name("gpu-scheduler")
         options = [f"--config={config}", f"--kubeconfig={kubeconfig or plane.kubeconfig}", "--port=0"]
         command: list[str | Path] = [binary, "deletion-cost", *options, "--bind-address=127.0.0.1"]
-        self.process: Process = plane.spawn(f"deletion-cost-{number}", command)
-        self._http = urllib3.PoolManager()
-        self._port = 0
-
-    def lines(self, message: str) -> list[str]:
-        """The log lines with that message."""
-        text = self.process.log.read_text() if self.process.log.exists() else ""
-        return [line for line in text.splitlines() if f"msg={message}" in line or f'msg="{message}"' in line]
-
-    def get(self, path: str) -> tuple[int, str]:
-        """Ask the process's own server; status 0 where it does not answer."""
-        if not self._port:
-            found = re.search(r"port=(\d+)", "".join(self.lines("serving")))
-            self._port = int(found[1]) if found else 0
-        if not self._port:
-            return 0, ""
-        answer = self._http.request("GET", f"http://127.0.0.1:{self._port}{path}", retries=False)
-        return answer.status, answer.data.decode()
+        super().__init__(plane.spawn(f"deletion-cost-{number}", command))
 
     def metric(self, series: str) -> float:
         """One sample of /metrics by its name with labels; 0 where it is not there."""

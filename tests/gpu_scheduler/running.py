@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import re
 import sys
 import time
 from collections import Counter
@@ -11,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import urllib3
 import yaml
 
 from tests.control_plane import nodes, waiting
 from tests.control_plane.api import Json
 from tests.control_plane.cluster import ControlPlane
-from tests.control_plane.processes import Process
+from tests.control_plane.program import Program
 
 NUMBERS = itertools.count()
 # Short terms, so that a takeover takes seconds.
@@ -29,7 +27,7 @@ ELECTION = {
 }
 
 
-class Scheduler:
+class Scheduler(Program):
     """One process of `gpu-scheduler run`."""
 
     def __init__(
@@ -44,24 +42,7 @@ class Scheduler:
         binary = Path(sys.executable).with_name("gpu-scheduler")
         options = ["--bind-address=127.0.0.1", "--port=0"]
         environment = None if packages is None else {**os.environ, "PYTHONPATH": str(packages)}
-        self.process: Process = plane.spawn(f"gpu-scheduler-{number}", [binary, *command, *options], environment)
-        self._http = urllib3.PoolManager()
-        self._port = 0
-
-    def lines(self, message: str) -> list[str]:
-        """The log lines with that message."""
-        text = self.process.log.read_text() if self.process.log.exists() else ""
-        return [line for line in text.splitlines() if f"msg={message}" in line or f'msg="{message}"' in line]
-
-    def get(self, path: str) -> tuple[int, str]:
-        """Ask the process's own server; status 0 where it does not answer."""
-        if not self._port:
-            found = re.search(r"port=(\d+)", "".join(self.lines("serving")))
-            self._port = int(found[1]) if found else 0
-        if not self._port:
-            return 0, ""
-        answer = self._http.request("GET", f"http://127.0.0.1:{self._port}{path}", retries=False)
-        return answer.status, answer.data.decode()
+        super().__init__(plane.spawn(f"gpu-scheduler-{number}", [binary, *command, *options], environment))
 
     def wait_ready(self) -> None:
         self.process.wait_until(lambda: self.get("/readyz")[0] == 200, "/readyz")
